@@ -5,6 +5,7 @@ mod http;
 mod mail;
 mod process;
 mod programs;
+mod span_receiver;
 mod stack;
 mod tenant;
 
@@ -15,6 +16,7 @@ pub use http::{Http, Reply, send, try_send};
 pub use mail::{MailServer, MailServerOptions};
 pub use process::{Server, binary, folder, send_signal, weir};
 pub use programs::installed;
+pub use span_receiver::{ReceivedSpan, SpanReceiver};
 pub use stack::{GateSettings, Stack, shared, signing_key};
 pub use tenant::{Rule, Tenant};
 

@@ -35,4 +35,5 @@ mod shortcuts;
 mod spread;
 mod statistics;
 mod tour;
+mod traces;
 mod what_if;

@@ -91,7 +91,8 @@ async fn decided(
 fn caller(state: &GateState, headers: &HeaderMap) -> Result<Caller, Problem> {
     let book = Caller::rulebook(state)?;
     let secret = key::presented(headers).ok_or_else(Problem::unauthenticated)?;
-    Caller::of_secret(state, book, &secret)
+    let caller = Caller::of_secret(state, book, &secret)?;
+    Ok(caller.traced(state, headers, || "authorize".to_owned()))
 }
 
 /// Decides a request. If its idempotency key was used for another one, it is a request of its own: a client that can choose

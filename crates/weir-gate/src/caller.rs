@@ -1,6 +1,7 @@
 //! The caller: an API key, looked up in the rulebook in memory.
 
 use axum::extract::FromRequestParts;
+use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +11,8 @@ use weir_domain::rulebook::Rulebook;
 use weir_domain::time::Timestamp;
 use weir_http::bearer::credential;
 use weir_http::problem::Problem;
+use weir_redis::limiter::CallOptions;
+use weir_trace::RequestSpan;
 
 use crate::refused_callers::Interface;
 use crate::state::GateState;
@@ -24,6 +27,8 @@ pub(crate) struct Caller {
     pub(crate) at: Timestamp,
     /// The longest wait for Redis, if the caller expects an answer sooner than others.
     pub(crate) wait_max: Option<Duration>,
+    /// The span of the request, if it is traced.
+    pub(crate) span: Option<RequestSpan>,
 }
 
 impl FromRequestParts<GateState> for Caller {
@@ -32,9 +37,13 @@ impl FromRequestParts<GateState> for Caller {
     async fn from_request_parts(parts: &mut Parts, state: &GateState) -> Result<Self, Problem> {
         let caller = Self::rulebook(state)
             .and_then(|book| Self::of_secret(state, book, credential(&parts.headers, &parts.uri)?));
-        caller.inspect_err(|problem| {
+        let caller = caller.inspect_err(|problem| {
             state.meters.refused_caller(Interface::Check, problem.code());
-        })
+        })?;
+        Ok(caller.traced(state, &parts.headers, || {
+            // No path of an operation with a caller has parameters.
+            format!("{} {}", parts.method, parts.uri.path())
+        }))
     }
 }
 
@@ -88,6 +97,24 @@ impl Caller {
             return Err(Problem::forbidden(detail));
         }
         let (tenant, key) = (caller.tenant, caller.key.id);
-        Ok(Self { tenant, key, book, at, wait_max: None })
+        Ok(Self { tenant, key, book, at, wait_max: None, span: None })
+    }
+
+    /// The caller with the span of the request, if its headers continue a trace.
+    pub(crate) fn traced(
+        self,
+        state: &GateState,
+        headers: &HeaderMap,
+        name: impl FnOnce() -> String,
+    ) -> Self {
+        match state.limiter.traces() {
+            None => self,
+            Some(traces) => Self { span: traces.continued(headers, name), ..self },
+        }
+    }
+
+    /// How the caller waits for Redis.
+    pub(crate) fn call_options(&self) -> CallOptions<'_> {
+        CallOptions { wait_max: self.wait_max, span: self.span.as_ref() }
     }
 }

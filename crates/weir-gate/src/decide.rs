@@ -14,6 +14,7 @@ mod renewal;
 mod reservation;
 mod rules;
 mod split;
+mod trace;
 
 use std::time::Instant;
 

@@ -104,7 +104,9 @@ fn caller(state: &GateState, headers: &HeaderMap) -> Result<Caller, Problem> {
     let expected_ms =
         headers.get(EXPECTED_WITHIN).and_then(|value| value.to_str().ok()?.parse().ok());
     // Half of the time is for the way to the gate and back.
-    Ok(Caller { wait_max: expected_ms.map(|ms: u64| Duration::from_millis(ms) / 2), ..caller })
+    let wait_max = expected_ms.map(|ms: u64| Duration::from_millis(ms) / 2);
+    let name = || format!("{SERVICE_NAME}/ShouldRateLimit");
+    Ok(Caller { wait_max, ..caller.traced(state, headers, name) })
 }
 
 /// The status of a refused caller.

@@ -40,6 +40,7 @@ use tokio_util::sync::CancellationToken;
 use weir_domain::charge::RuleCharge;
 use weir_domain::id::TenantId;
 use weir_domain::time::Micros;
+use weir_trace::{RequestSpan, Traces};
 
 pub use self::asked::{Answer, Asked, Idempotency};
 pub use self::call_times::CallTimes;
@@ -62,6 +63,16 @@ pub struct Limiter {
     periods: Arc<Periods>,
     budget: Duration,
     client: Client,
+    traces: Option<Traces>,
+}
+
+/// How a caller waits for its checks.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CallOptions<'a> {
+    /// The longest wait for Redis, if it is shorter than the budget.
+    pub wait_max: Option<Duration>,
+    /// The span of the caller's request, if it is traced.
+    pub span: Option<&'a RequestSpan>,
 }
 
 /// The state of Redis as the limiter sees it.
@@ -94,8 +105,9 @@ impl Limiter {
         stop: CancellationToken,
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let budget = settings.budget;
+        let traces = settings.traces.clone();
         let (links, task) = Links::new(client.clone(), settings);
-        let limiter = Self { links, periods: Arc::default(), budget, client };
+        let limiter = Self { links, periods: Arc::default(), budget, client, traces };
         (limiter, task.run(stop))
     }
 
@@ -103,6 +115,11 @@ impl Limiter {
     /// does not decide checks.
     pub fn up(&self) -> bool {
         self.links.up()
+    }
+
+    /// Starts the spans of requests. `None` if nothing is traced.
+    pub fn traces(&self) -> Option<&Traces> {
+        self.traces.as_ref()
     }
 
     /// The state of Redis as the limiter sees it.
@@ -121,17 +138,19 @@ impl Limiter {
     /// the others are decided and stay charged. In a cluster, the parts of several buckets, and those that are redirected, are
     /// decided in any order.
     pub async fn check(&self, asked: &[Asked<'_>]) -> Vec<Result<Answer, RedisError>> {
-        self.check_within(asked, self.budget).await
+        self.check_with(asked, CallOptions::default()).await
     }
 
-    /// The same as [`Limiter::check`], with a shorter budget.
-    pub async fn check_within(
+    /// The same as [`Limiter::check`], for a caller with options.
+    pub async fn check_with(
         &self,
         asked: &[Asked<'_>],
-        budget: Duration,
+        CallOptions { wait_max, span }: CallOptions<'_>,
     ) -> Vec<Result<Answer, RedisError>> {
-        let (links, deadline) = (&self.links, Instant::now() + budget.min(self.budget));
-        let sender = Sender { links, deadline, encode: |part: &[Asked<'_>]| self.encode(part) };
+        let budget = wait_max.map_or(self.budget, |wait_max| wait_max.min(self.budget));
+        let (links, deadline) = (&self.links, Instant::now() + budget);
+        let encode = |part: &[Asked<'_>]| self.encode(part);
+        let sender = Sender { links, deadline, span, encode };
         let mut results = Vec::with_capacity(asked.len());
         for (part, reply) in sender.send_all(asked).await {
             let Ok(Reply::OtherPeriod(now)) = reply else {
@@ -159,7 +178,7 @@ impl Limiter {
     ) -> Vec<Result<(), RedisError>> {
         let (links, deadline) = (&self.links, Instant::now() + self.budget);
         let encode = |part: &[Asked<'_>]| self.encode(part).only_before(ends);
-        let sender = Sender { links, deadline, encode };
+        let sender = Sender { links, deadline, span: None, encode };
         let mut results = Vec::with_capacity(asked.len());
         for (part, reply) in sender.send_all(asked).await {
             let result = match reply {

@@ -210,6 +210,7 @@ fn gate_settings(
         state_dir: Some(data_dir.join(format!("gate-{}", listen.port() - port))),
         staleness: weir_gate::Staleness::default(),
         statistics: true,
+        traces: None,
         dashboard_origins: origins
             .iter()
             .filter_map(|origin| HeaderValue::from_str(origin).ok())

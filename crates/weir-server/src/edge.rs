@@ -16,6 +16,12 @@ pub fn clock() -> Clock {
     })
 }
 
+/// The wall clock, for the times of spans.
+#[expect(clippy::disallowed_methods, reason = "the one place that reads the wall clock")]
+pub fn wall_clock() -> SystemTime {
+    SystemTime::now()
+}
+
 /// The operating system's randomness, which is suitable for secrets.
 pub fn random() -> Random {
     Random::new(fill)

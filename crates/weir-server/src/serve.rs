@@ -21,6 +21,7 @@ use weir_redis::limiter::{Limiter, LimiterSettings};
 use weir_redis::placement::LAYOUT;
 use weir_redis::signal::Signal;
 use weir_store::{PoolSettings, Role, Store, StoreError};
+use weir_trace::{TraceSettings, Traces};
 use weir_webhook::Sender;
 
 use crate::config::{self, ControlSettings, GateSettings, ListenerSettings, ServeArgs, Settings};
@@ -208,7 +209,9 @@ pub fn start_gate(
     compare_layout(store.clone(), running);
     let redis = settings.redis;
     verify_redis(redis.clone(), running);
-    let limiter_settings = LimiterSettings { budget: settings.redis_budget, ..Default::default() };
+    let traces = settings.traces.map(|traces| start_traces(&traces, running)).transpose()?;
+    let limiter_settings =
+        LimiterSettings { budget: settings.redis_budget, traces, ..Default::default() };
     // Leased units are returned after the last request, so Redis is needed until then.
     let returned = CancellationToken::new();
     let (limiter, batcher) = Limiter::new(redis.clone(), limiter_settings, returned.clone());
@@ -249,6 +252,20 @@ pub fn start_gate(
         plane = plane.with_meters("rls", meters);
     }
     run_plane("gate", plane, listener, &settings.listener, running)
+}
+
+/// Starts the export of traces, which ends after the last request.
+fn start_traces(settings: &TraceSettings, running: &Running) -> anyhow::Result<Traces> {
+    let (traces, exporter) =
+        settings.start(edge::wall_clock).context("OTEL_EXPORTER_OTLP_ENDPOINT cannot be used")?;
+    let drained = running.drained.clone();
+    running.spawn_last("export of traces", async move {
+        drained.cancelled().await;
+        // It waits for the receiver, so it has a thread of its own.
+        drop(tokio::task::spawn_blocking(move || exporter.shut_down()).await);
+    });
+    tracing::info!("traces are exported");
+    Ok(traces)
 }
 
 /// Starts Envoy's rate limit service. Returns the metrics of its listener.

@@ -229,6 +229,17 @@ pub enum Degraded {
     Local,
 }
 
+impl Degraded {
+    /// The source in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Deny => "deny",
+            Self::Local => "local",
+        }
+    }
+}
+
 /// The answers of a batch, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

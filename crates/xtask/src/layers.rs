@@ -79,7 +79,7 @@ fn may_use(user: &str, used: &str, for_tests: bool) -> bool {
 /// Layer numbers of ARCHITECTURE.md; crates aside use none of the others unless said above.
 fn layer(name: &str) -> Option<u8> {
     Some(match name {
-        "weir-domain" => 0,
+        "weir-domain" | "weir-trace" => 0,
         "weir-store" | "weir-wire" | "weir-redis" | "weir-webhook" | "weir-mail" | "weir-rls" => 1,
         "weir-http" | "weir-manifest" => 2,
         "weir-control" | "weir-gate" => 3,
@@ -92,8 +92,9 @@ fn layer(name: &str) -> Option<u8> {
 const ASIDE: u8 = 9;
 
 /// Libraries with a home, and who may use them.
-const CONFINED: [(&str, &[&str]); 6] = [
+const CONFINED: [(&str, &[&str]); 7] = [
     ("sqlx", &["weir-store"]),
+    ("opentelemetry-otlp", &["weir-trace"]),
     ("lettre", &["weir-mail"]),
     ("redis", &["weir-redis", "weir-bench"]),
     ("leptos", &["weir-frontend"]),

@@ -11,6 +11,8 @@ use crate::harness::{
     GateSettings, Reply, Rule, Server, Tenant, seconds, send, shared, until, weir,
 };
 
+mod traces;
+
 const FILES: [(&str, &str); 1] = [("rate-limit.yaml", "envoy.yaml")];
 
 /// Gates with the rate limit service, an Envoy before each, and a tenant with the documented profile.
@@ -24,6 +26,15 @@ struct Fixture {
 
 impl Fixture {
     async fn start(count: usize, rules: &[Value]) -> (Self, Vec<Rule>) {
+        Self::start_with(count, rules, Vec::new()).await
+    }
+
+    /// The same with these settings of the gates.
+    async fn start_with(
+        count: usize,
+        rules: &[Value],
+        settings: Vec<(&'static str, String)>,
+    ) -> (Self, Vec<Rule>) {
         let stack = shared().await;
         let tenant = Tenant::sign_up(stack).await;
         let mut made = Vec::new();
@@ -46,7 +57,8 @@ impl Fixture {
         };
         for _ in 0..count {
             let service = format!("127.0.0.1:{}", free_port().expect("a port is free"));
-            let env = vec![("WEIR_RLS_ADDR", service.clone())];
+            let mut env = settings.clone();
+            env.push(("WEIR_RLS_ADDR", service.clone()));
             let gate = stack.gate(GateSettings { env, ..GateSettings::default() });
             stack.until_ready(&gate).await;
             fixture.tenant.settled_on(&gate, version).await;

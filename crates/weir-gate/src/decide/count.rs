@@ -6,6 +6,7 @@ use weir_domain::request::Operation;
 use weir_wire::check::CheckAnswer;
 
 use super::pending::{KeyReused, Outcome, PendingCheck};
+use super::trace;
 use crate::meters::LeaseEvent;
 use crate::state::GateState;
 use crate::tally::DecisionEvent;
@@ -19,7 +20,7 @@ pub(super) async fn count(
 ) -> Vec<Result<CheckAnswer, KeyReused>> {
     let mut turns = Turns::default();
     let mut answers = Vec::with_capacity(checks.len());
-    for check in checks {
+    for check in checks.iter_mut() {
         let outcome = check.outcome.take().expect("the outage stage answers every check");
         answers.push(match outcome {
             Outcome::Answered(answer) => {
@@ -36,6 +37,9 @@ pub(super) async fn count(
             Outcome::KeyReused | Outcome::NotOpen => Err(KeyReused),
         });
         turns.worked(check.limit_count()).await;
+    }
+    if let Some(first) = checks.first() {
+        trace::decided(first, answers.iter().flatten());
     }
     answers
 }

@@ -1,6 +1,6 @@
 //! The stage that decides checks in Redis.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use weir_domain::decide::Decision;
 use weir_domain::request::Operation;
@@ -10,17 +10,18 @@ use weir_redis::limiter::{Answer, Asked};
 
 use super::pending::{Outcome, PendingCheck};
 use crate::answer::AnswerTemplate;
+use crate::caller::Caller;
 use crate::state::GateState;
 use crate::turns::Turns;
 
 /// Sends all pending checks to Redis in one call. A check stays pending only if Redis denied the units of a lease to it.
 pub(super) async fn answer(state: &GateState, checks: &mut [PendingCheck<'_>]) {
-    let wait_max = checks.first().and_then(|check| check.caller.wait_max);
     let calls = calls(checks);
     if calls.is_empty() {
         return;
     }
-    let mut results = call(state, &calls, wait_max).await.into_iter();
+    let Some(caller) = checks.first().map(|check| check.caller) else { return };
+    let mut results = call(state, &calls, caller).await.into_iter();
     drop(calls);
     let mut turns = Turns::default();
     for check in checks.iter_mut() {
@@ -36,17 +37,14 @@ pub(super) async fn answer(state: &GateState, checks: &mut [PendingCheck<'_>]) {
     }
 }
 
-/// Calls Redis, and measures and counts the results. Waits at most for `wait_max`, if that is less than the limiter's budget.
+/// Calls Redis for a caller, and measures and counts the results.
 pub(super) async fn call(
     state: &GateState,
     calls: &[Asked<'_>],
-    wait_max: Option<Duration>,
+    caller: &Caller,
 ) -> Vec<Result<Answer, RedisError>> {
     let began = Instant::now();
-    let results = match wait_max {
-        Some(wait_max) => state.limiter.check_within(calls, wait_max).await,
-        None => state.limiter.check(calls).await,
-    };
+    let results = state.limiter.check_with(calls, caller.call_options()).await;
     let took = began.elapsed();
     state.meters.redis_called(took);
     state.round_trip.add(took);

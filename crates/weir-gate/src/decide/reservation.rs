@@ -3,6 +3,7 @@
 //! Neither is answered from leases or cached denials. A commit knows its rules from the text of the reservation.
 
 use std::collections::BTreeMap;
+use std::slice;
 use std::time::Instant;
 
 use weir_domain::matching::Matched;
@@ -13,7 +14,7 @@ use weir_wire::check::{CheckAnswer, Degraded, RecordAnswer};
 
 use super::pending::{Outcome, PendingCheck};
 use super::rules::{self, TooManyLimits};
-use super::{admission, count, outage, redis};
+use super::{admission, count, outage, redis, trace};
 use crate::caller::Caller;
 use crate::meters::ReservationEvent;
 use crate::reservation_text::ReservationText;
@@ -179,11 +180,13 @@ fn counted(
         Outcome::Answered(answer) => {
             state.meters.decided(check.request.operation(), &answer, took);
             count::record(state, check, &answer, took);
+            trace::decided(check, slice::from_ref(&answer).iter());
             Ok((answer, true))
         }
         // The statistics count the first answer alone.
         Outcome::Repeated(answer) => {
             state.meters.decided(check.request.operation(), &answer, took);
+            trace::decided(check, slice::from_ref(&answer).iter());
             Ok((answer, false))
         }
         Outcome::KeyReused => Err(Refused::KeyReused),

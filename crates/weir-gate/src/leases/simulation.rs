@@ -312,6 +312,7 @@ impl<'a> History<'a> {
             book,
             at: timestamp(self.time),
             wait_max: None,
+            span: None,
         };
         let before = gate.state.leases.held();
         let results = decide(&gate.state, &caller, &[request(operation, cost)]).await;

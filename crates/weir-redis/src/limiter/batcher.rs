@@ -224,6 +224,7 @@ impl Batcher {
         }
         let answered = Instant::now();
         self.status.count_call(answered.saturating_duration_since(call.sent));
+        self.trace(&call, answered, value.as_ref().err());
         match value.and_then(|value| script::reply(&encoded(&call.batch), value)) {
             Ok(script::Reply::Answers(all)) => {
                 self.answered();
@@ -245,6 +246,14 @@ impl Batcher {
             Err(error) => self.failed(error, call)?,
         }
         Ok(())
+    }
+
+    /// Adds the span of a call that served traced checks.
+    fn trace(&self, call: &Call, answered: Instant, error: Option<&RedisError>) {
+        let Some(traces) = &self.settings.traces else { return };
+        let served = call.batch.iter().filter_map(|pending| pending.span.as_deref());
+        let checks = call.batch.iter().map(|pending| pending.checks).sum();
+        traces.script_called(served, answered - call.sent, checks, error.map(RedisError::label));
     }
 
     /// Notes that Redis decided something.

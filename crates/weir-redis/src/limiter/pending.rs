@@ -3,6 +3,7 @@
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use weir_domain::time::Micros;
+use weir_trace::SpanContext;
 
 use super::asked::Answer;
 use super::script::Encoded;
@@ -19,6 +20,8 @@ pub(super) struct PendingCheck {
     pub(super) deadline: Instant,
     /// The checks with which it shares a call.
     pub(super) joining: Joining,
+    /// The span of the request, if it is traced.
+    pub(super) span: Option<Box<SpanContext>>,
     /// `None` once the reply has been sent.
     pub(super) reply: Option<oneshot::Sender<Result<Reply, RedisError>>>,
 }

@@ -5,6 +5,7 @@
 use smallvec::SmallVec;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
+use weir_trace::RequestSpan;
 
 use super::asked::Asked;
 use super::cluster_links::{ClusterLinks, Route};
@@ -25,6 +26,8 @@ pub(super) type Replied<'a, 'b> = (&'a [Asked<'b>], Result<Reply, RedisError>);
 pub(super) struct Sender<'l, F> {
     pub(super) links: &'l Links,
     pub(super) deadline: Instant,
+    /// The span of the request, if it is traced.
+    pub(super) span: Option<&'l RequestSpan>,
     pub(super) encode: F,
 }
 
@@ -78,6 +81,7 @@ impl<F: Fn(&[Asked<'_>]) -> Encoded> Sender<'_, F> {
             cost: cost::of(part),
             deadline: self.deadline,
             joining: attempt.joining,
+            span: self.span.map(|span| Box::new(span.context())),
             reply: Some(reply),
         };
         self.links.push(&attempt.route, first.tenant, pending)?;

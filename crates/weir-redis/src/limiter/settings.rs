@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weir_domain::time::Micros;
+use weir_trace::Traces;
 
 /// The settings of a limiter.
 #[derive(Debug, Clone)]
@@ -15,6 +16,8 @@ pub struct LimiterSettings {
     pub grace: Duration,
     /// The deciding clock. `None` means Redis' own.
     pub clock: Option<DecidingClock>,
+    /// Starts the spans of script calls that serve traced checks. `None` if nothing is traced.
+    pub traces: Option<Traces>,
 }
 
 /// A clock that decides instead of Redis' own: for tests, which supply the time.
@@ -23,7 +26,12 @@ pub struct DecidingClock(Arc<dyn Fn() -> Micros + Send + Sync>);
 
 impl Default for LimiterSettings {
     fn default() -> Self {
-        Self { budget: Duration::from_millis(10), grace: Duration::from_secs(1), clock: None }
+        Self {
+            budget: Duration::from_millis(10),
+            grace: Duration::from_secs(1),
+            clock: None,
+            traces: None,
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use clap::Args;
 use secrecy::SecretString;
 use weir_gate::Staleness;
 use weir_redis::Client;
+use weir_trace::TraceSettings;
 
 use super::listener::ListenerSettings;
 use super::problems::Problems;
@@ -46,6 +47,15 @@ pub struct GateArgs {
     /// Whether a gate keeps statistics: on or off
     #[arg(long, env = "WEIR_STATS", default_value = "on")]
     pub stats: String,
+    /// Where the gate sends traces (OTLP over gRPC), such as http://127.0.0.1:4317; default: nowhere
+    #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT")]
+    pub otlp_endpoint: Option<String>,
+    /// The name of the service in traces
+    #[arg(long, env = "OTEL_SERVICE_NAME", default_value = "weir")]
+    pub otel_service_name: String,
+    /// The most traces that a gate continues in a second
+    #[arg(long, env = "WEIR_TRACES_PER_SECOND", default_value = "100")]
+    pub traces_per_second: String,
 }
 
 /// Checked settings of a gate.
@@ -62,6 +72,8 @@ pub struct GateSettings {
     pub state_dir: Option<PathBuf>,
     pub staleness: Staleness,
     pub statistics: bool,
+    /// The settings of traces, if they are sent anywhere.
+    pub traces: Option<TraceSettings>,
     pub dashboard_origins: Vec<HeaderValue>,
 }
 
@@ -80,6 +92,7 @@ impl GateArgs {
         let dashboard_origins = problems.origins("WEIR_DASHBOARD_ORIGINS", &self.dashboard_origins);
         let staleness = problems.staleness(&self.rulebook_max_age_s, &self.rulebook_stale);
         let statistics = problems.switch("WEIR_STATS", &self.stats, true);
+        let traces = self.traces(problems);
         let header = |origin: &String| HeaderValue::from_str(origin).ok();
         Some(GateSettings {
             listen,
@@ -92,8 +105,29 @@ impl GateArgs {
             state_dir: self.state_dir.clone(),
             staleness,
             statistics,
+            traces,
             dashboard_origins: dashboard_origins.iter().filter_map(header).collect(),
         })
+    }
+}
+
+impl GateArgs {
+    fn traces(&self, problems: &mut Problems) -> Option<TraceSettings> {
+        let per_second = match self.traces_per_second.parse() {
+            Ok(per_second @ 1..=10_000) => per_second,
+            _ => {
+                problems.add("WEIR_TRACES_PER_SECOND must be from 1 to 10000");
+                1
+            }
+        };
+        let endpoint = self.otlp_endpoint.clone().filter(|text| !text.is_empty())?;
+        let address = endpoint.strip_prefix("http://").or(endpoint.strip_prefix("https://"));
+        if address.is_none_or(str::is_empty) {
+            problems.add(
+                "OTEL_EXPORTER_OTLP_ENDPOINT must be an address such as http://127.0.0.1:4317",
+            );
+        }
+        Some(TraceSettings { endpoint, service_name: self.otel_service_name.clone(), per_second })
     }
 }
 

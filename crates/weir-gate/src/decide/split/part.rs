@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use weir_domain::algorithm::LeaseId;
 use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
-use weir_domain::id::TenantId;
 use weir_domain::request::{IDEMPOTENCY_KEY_BYTES_MAX, Operation};
 use weir_domain::reservation::Settlement;
 use weir_domain::time::Micros;
@@ -13,12 +12,12 @@ use weir_redis::limiter::{Answer, Asked, Idempotency};
 
 use super::super::pending::PendingCheck;
 use super::super::redis;
+use crate::caller::Caller;
 use crate::leases::{LeaseRequest, LeaseWindow};
 use crate::state::GateState;
 
 pub(super) struct Part<'a> {
-    tenant: TenantId,
-    wait_max: Option<Duration>,
+    caller: &'a Caller,
     namespace: &'a str,
     pub(super) operation: Operation,
     cost: u64,
@@ -56,8 +55,8 @@ pub(super) async fn decide<'p, 'a: 'p>(
     let asked_at = state.monotonic.now();
     let resets: Vec<Vec<u64>> = parts.iter().map(|part| part.resets(state)).collect();
     let calls: Vec<_> = parts.iter().map(|part| part.call()).collect();
-    let wait_max = parts.first().and_then(|part| part.wait_max);
-    let results = redis::call(state, &calls, wait_max).await;
+    let Some(caller) = parts.first().map(|part| part.caller) else { return };
+    let results = redis::call(state, &calls, caller).await;
     drop(calls);
     for ((part, result), resets) in parts.iter_mut().zip(results).zip(resets) {
         match result {
@@ -70,8 +69,7 @@ pub(super) async fn decide<'p, 'a: 'p>(
 impl<'a> Part<'a> {
     pub(super) fn new(check: &PendingCheck<'a>, charges: Vec<RuleCharge>) -> Self {
         Self {
-            tenant: check.caller.tenant,
-            wait_max: check.caller.wait_max,
+            caller: check.caller,
             namespace: check.request.namespace(),
             operation: check.request.operation(),
             cost: check.request.cost(),
@@ -135,7 +133,7 @@ impl<'a> Part<'a> {
             for decision in own {
                 decision.remaining += cost;
             }
-            state.leases.put_back((self.tenant, charge), cost, window, now);
+            state.leases.put_back((self.caller.tenant, charge), cost, window, now);
             // A denial that was cached before must not hide the units.
             state.denial_cache.invalidate(charge.subject);
         }
@@ -147,7 +145,7 @@ impl<'a> Part<'a> {
             None => (self.cost, self.idempotency.clone()),
         };
         Asked {
-            tenant: self.tenant,
+            tenant: self.caller.tenant,
             namespace: self.namespace,
             operation: self.operation,
             cost,

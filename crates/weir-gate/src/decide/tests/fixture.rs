@@ -216,5 +216,6 @@ fn caller(tenant: TenantId, book: Arc<Rulebook>) -> Caller {
         book,
         at: Timestamp::from_millis(NOW_MS),
         wait_max: None,
+        span: None,
     }
 }

@@ -71,7 +71,7 @@ pub(super) async fn limiter(time: &Time, stop: CancellationToken) -> Limiter {
     // Keys expire by Redis' own clock, which is far slower than the supplied one.
     let grace = Duration::from_mins(10);
     let budget = Duration::from_secs(30);
-    let settings = LimiterSettings { budget, grace, clock: Some(clock) };
+    let settings = LimiterSettings { budget, grace, clock: Some(clock), traces: None };
     let limiter = Limiter::start(client, settings, stop);
     let until = Instant::now() + Duration::from_secs(30);
     while !limiter.up() {

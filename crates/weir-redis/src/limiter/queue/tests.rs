@@ -25,7 +25,10 @@ fn pending(checks: usize, cost: u32, deadline: Instant) -> (PendingCheck, Receiv
     let encoded = Encoded::new(&[], |_: &Quota| -> PeriodBounds { unreachable!("no quota") });
     let (reply, received) = oneshot::channel();
     let joining = Joining::Others;
-    (PendingCheck { encoded, checks, cost, deadline, joining, reply: Some(reply) }, received)
+    (
+        PendingCheck { encoded, checks, cost, deadline, joining, span: None, reply: Some(reply) },
+        received,
+    )
 }
 
 fn later() -> Instant {

@@ -36,6 +36,7 @@ async fn check_is_decided_although_another_of_its_call_has_other_periods() {
             cost: 1,
             deadline,
             joining: Joining::Others,
+            span: None,
             reply: Some(answer),
         };
         fixture.limiter.links.push(&Route::Bucket, fixture.tenant, pending).expect("there is room");

@@ -110,7 +110,8 @@ impl Fixture {
         clock: Option<DecidingClock>,
         grace: Duration,
     ) -> Self {
-        let settings = LimiterSettings { budget: Duration::from_secs(30), grace, clock };
+        let settings =
+            LimiterSettings { budget: Duration::from_secs(30), grace, clock, traces: None };
         let stop = CancellationToken::new();
         let limiter = Limiter::start(client, settings, stop.clone());
         until_up(&limiter).await;
