@@ -3,7 +3,7 @@
 use std::process::Output;
 
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::harness::{Http, Tenant, shared, try_send, weir};
 
@@ -77,4 +77,29 @@ async fn account_made_on_the_command_line_sees_that_in_its_own_log() {
     assert_eq!(log.text("/data/0/action"), "user.login");
     assert_eq!(log.text("/data/1/action"), "user.create");
     assert_eq!(log.text("/data/1/actor/kind"), "system");
+}
+
+#[tokio::test]
+async fn committed_entries_are_lines_of_the_log_if_it_is_asked_to_have_them() {
+    let stack = shared().await;
+    let logged = [("WEIR_LOG", "info,weir::audit=debug".to_owned())];
+    let control = stack.control_that_has(&logged).await;
+    let tenant = Tenant::sign_up(stack).await;
+    let url = format!("{}/api/v1/tenants/{}", control.url, tenant.id);
+    let change = tenant.http.request(Method::PATCH, &url).bearer_auth(&tenant.token);
+    let change = change.json(&json!({ "name": "Logged" }));
+    let changed = try_send(change).await.expect("answered").expect(200);
+    let log = control.log();
+    let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let entries: Vec<_> = lines.filter(|line| line["target"] == "weir::audit").collect();
+    assert_eq!(entries.len(), 1, "{entries:?}");
+    let entry = &entries[0];
+    assert_eq!(
+        (&entry["action"], &entry["tenant.id"]),
+        (&json!("tenant.rename"), &json!(tenant.id))
+    );
+    assert_eq!(entry["actor.kind"], "person");
+    assert_eq!(entry["request.id"].as_str(), changed.header("x-request-id"));
+    assert!(entry["after"].as_str().is_some_and(|after| after.contains("Logged")), "{entry}");
+    assert!(!stack.control.log().contains("weir::audit"), "off by default");
 }

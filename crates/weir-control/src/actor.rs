@@ -9,6 +9,7 @@ use std::marker::PhantomData;
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
+use weir_domain::api_key::Scope as KeyScope;
 use weir_domain::id::TenantId;
 use weir_http::problem::Problem;
 use weir_store::{Actor, MemberRole};
@@ -43,6 +44,8 @@ pub(crate) struct By<R> {
 /// A role as a type. Every handler has to name the role that it demands.
 pub(crate) trait AtLeast: Send {
     const ROLE: MemberRole;
+    /// A scope by which a key without the role can do the same.
+    const SCOPE: Option<KeyScope> = None;
 }
 
 macro_rules! roles {
@@ -58,6 +61,15 @@ macro_rules! roles {
 
 roles! { Viewer Editor Admin Owner }
 
+/// A reader of the tenant's audit log: an admin, or a key with the scope `audit`.
+#[derive(Debug)]
+pub(crate) struct Auditor;
+
+impl AtLeast for Auditor {
+    const ROLE: MemberRole = MemberRole::Admin;
+    const SCOPE: Option<KeyScope> = Some(KeyScope::Audit);
+}
+
 impl<R: AtLeast> FromRequestParts<ControlState> for By<R> {
     type Rejection = ControlError;
 
@@ -69,7 +81,7 @@ impl<R: AtLeast> FromRequestParts<ControlState> for By<R> {
         let asking = Asking { tenant_id, operation: operation(parts), origin: Origin::of(parts) };
         let caller = match credential(parts, control)? {
             Credential::Token(bearer) => asking.by_member(control, bearer).await?,
-            Credential::Key(digest) => asking.by_key(control, digest).await?,
+            Credential::Key(digest) => asking.by_key::<R>(control, digest).await?,
         };
         control
             .local
@@ -134,7 +146,7 @@ impl Asking {
         })
     }
 
-    async fn by_key(
+    async fn by_key<R: AtLeast>(
         &self,
         control: &ControlState,
         digest: [u8; 32],
@@ -145,9 +157,12 @@ impl Asking {
             self.denied(control, log, actor).await;
             return Err(Problem::not_found().into());
         }
+        let by_scope =
+            R::SCOPE.filter(|scope| key.scopes.iter().any(|word| word == scope.as_str()));
+        let role = role_of(&key.scopes).max(by_scope.map(|_| R::ROLE));
         let refusal = if suspended {
             "the tenant is suspended"
-        } else if let Some(role) = role_of(&key.scopes) {
+        } else if let Some(role) = role {
             return Ok(Caller {
                 tenant_id: key.tenant_id,
                 operation: self.operation.clone(),
@@ -157,7 +172,7 @@ impl Asking {
                 actor,
             });
         } else {
-            "this key has none of the scopes `read`, `write` and `admin`"
+            "this key has no scope for it: `read`, `write`, `admin`, or `audit` for the audit log"
         };
         self.denied(control, log, actor).await;
         Err(Problem::forbidden(refusal).into())

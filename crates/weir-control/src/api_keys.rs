@@ -47,6 +47,7 @@ fn scopes(words: &[String]) -> Vec<KeyScope> {
         Scope::Check => KeyScope::Check,
         Scope::Exhaust => KeyScope::Exhaust,
         Scope::Read => KeyScope::Read,
+        Scope::Audit => KeyScope::Audit,
         Scope::Write => KeyScope::Write,
         Scope::Admin => KeyScope::Admin,
     };
@@ -59,6 +60,7 @@ fn words(scopes: &[KeyScope]) -> Vec<String> {
         KeyScope::Check => Scope::Check,
         KeyScope::Exhaust => Scope::Exhaust,
         KeyScope::Read => Scope::Read,
+        KeyScope::Audit => Scope::Audit,
         KeyScope::Write => Scope::Write,
         KeyScope::Admin => Scope::Admin,
     };

@@ -1,7 +1,9 @@
 //! The audit log: that of a tenant, that of a person, and all of them for operators.
 
+use axum::response::{IntoResponse as _, Response};
 use serde::Deserialize;
-use utoipa::IntoParams;
+use utoipa::{IntoParams, ToSchema};
+use weir_http::json::Json;
 use weir_http::problem::Problem;
 use weir_store::{Actor, AuditFilter, AuditLog, AuditRow, Tx};
 use weir_wire::audit::{ActorKind, AuditActor, AuditEntry};
@@ -9,10 +11,11 @@ use weir_wire::page::Page;
 use weir_wire::time::DateTime;
 
 use crate::error::ControlError;
-use crate::listing::{List, ListQuery};
+use crate::listing::{self, List, ListQuery};
 use crate::names;
 
 pub(crate) mod mine;
+mod ocsf;
 pub(crate) mod of_operator;
 pub(crate) mod of_tenant;
 
@@ -42,11 +45,79 @@ pub(crate) struct AuditQuery {
     /// Before this time, RFC 3339.
     #[param(value_type = Option<String>, format = DateTime)]
     to: Option<DateTime>,
+    /// `desc` (default): newest first, page by page with `cursor`. `asc`: oldest first from `after`, with no other filter; a program
+    /// that continues with the `seq` of the last entry gets every entry exactly once.
+    #[param(inline)]
+    order: Option<Order>,
+    /// With `order=asc`: the `seq` after which to begin; 0 (default) for the oldest entry that is retained.
+    after: Option<u64>,
+    /// `json` (default), or with `order=asc` `ocsf`: lines of events of the Open Cybersecurity Schema Framework, class API Activity.
+    #[param(inline)]
+    format: Option<Format>,
+}
+
+/// The order of entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum Order {
+    Desc,
+    Asc,
+}
+
+/// The form of the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum Format {
+    Json,
+    Ocsf,
 }
 
 impl AuditQuery {
-    /// One page of a log, from a transaction that can read it.
-    async fn answer(self, tx: &mut Tx, log: AuditLog) -> Result<Page<AuditEntry>, ControlError> {
+    /// Entries of a log, from a transaction that can read it.
+    async fn answer(self, tx: &mut Tx, log: AuditLog) -> Result<Response, ControlError> {
+        if self.order == Some(Order::Asc) {
+            return self.tail(tx, log).await;
+        }
+        let needs_order = |field| Err(Problem::invalid_field(field, "needs `order=asc`").into());
+        if self.after.is_some() {
+            return needs_order("after");
+        }
+        if self.format == Some(Format::Ocsf) {
+            return needs_order("format");
+        }
+        Ok(Json(self.page(tx, log).await?).into_response())
+    }
+
+    /// The entries after a sequence number, oldest first.
+    async fn tail(self, tx: &mut Tx, log: AuditLog) -> Result<Response, ControlError> {
+        let combined = [
+            ("cursor", self.cursor.is_some()),
+            ("action", self.action.is_some()),
+            ("actor", self.actor.is_some()),
+            ("search", self.search.is_some()),
+            ("from", self.from.is_some()),
+            ("to", self.to.is_some()),
+        ];
+        if let Some((field, _)) = combined.into_iter().find(|(_, given)| *given) {
+            let reason = "cannot be combined with `order=asc`, which reads every entry";
+            return Err(Problem::invalid_field(field, reason).into());
+        }
+        let limit = listing::limit(self.limit)?;
+        let Some(rows) = tx.audit().tail(log, self.after.unwrap_or(0), limit).await? else {
+            let reason = "must be `desc`: this list joins several logs, which have no common order";
+            return Err(Problem::invalid_field("order", reason).into());
+        };
+        let entries: Vec<_> = rows.into_iter().map(entry).collect();
+        Ok(match self.format {
+            None | Some(Format::Json) => {
+                Json(Page { data: entries, next_cursor: None }).into_response()
+            }
+            Some(Format::Ocsf) => ocsf::answer(&entries),
+        })
+    }
+
+    /// One page, newest first.
+    async fn page(self, tx: &mut Tx, log: AuditLog) -> Result<Page<AuditEntry>, ControlError> {
         let filter = self.filter()?;
         let of = ["audit", &format!("{log:?}"), &format!("{filter:?}")];
         let list = List::new(&of, ListQuery { limit: self.limit, cursor: self.cursor })?;

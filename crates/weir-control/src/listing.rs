@@ -39,13 +39,18 @@ pub(crate) struct List {
 #[derive(Serialize, Deserialize)]
 struct Cursor<K>([u8; 8], K);
 
+/// The number of items to answer with.
+pub(crate) fn limit(given: Option<u32>) -> Result<u32, Problem> {
+    match given.unwrap_or(LIMIT_DEFAULT) {
+        limit @ 1..=LIMIT_MAX => Ok(limit),
+        _ => Err(Problem::invalid_field("limit", "must be from 1 to 200")),
+    }
+}
+
 impl List {
     /// `of` contains everything that determines the items of the list and their order.
     pub(crate) fn new(of: &[&str], query: ListQuery) -> Result<Self, Problem> {
-        let limit = query.limit.unwrap_or(LIMIT_DEFAULT);
-        if !(1..=LIMIT_MAX).contains(&limit) {
-            return Err(Problem::invalid_field("limit", "must be from 1 to 200"));
-        }
+        let limit = limit(query.limit)?;
         let mut hasher = Sha256::new();
         for part in of {
             hasher.update(part.len().to_le_bytes());

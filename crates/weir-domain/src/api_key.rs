@@ -30,6 +30,8 @@ pub enum Scope {
     Exhaust,
     /// Read the tenant's configuration and statistics.
     Read,
+    /// Read the tenant's audit log.
+    Audit,
     /// Change rules and overrides.
     Write,
     /// Manage keys and members too.
@@ -101,7 +103,8 @@ impl fmt::Debug for KeyDigest {
 
 impl Scope {
     /// All scopes, weakest first.
-    pub const ALL: [Self; 5] = [Self::Check, Self::Exhaust, Self::Read, Self::Write, Self::Admin];
+    pub const ALL: [Self; 6] =
+        [Self::Check, Self::Exhaust, Self::Read, Self::Audit, Self::Write, Self::Admin];
 
     /// The name in JSON and SQL.
     pub const fn as_str(self) -> &'static str {
@@ -109,6 +112,7 @@ impl Scope {
             Self::Check => "check",
             Self::Exhaust => "exhaust",
             Self::Read => "read",
+            Self::Audit => "audit",
             Self::Write => "write",
             Self::Admin => "admin",
         }

@@ -47,6 +47,15 @@ impl Actor {
         }
     }
 
+    /// The id as it is shown.
+    pub(crate) fn id(&self) -> Option<String> {
+        match self {
+            Self::Person { id, .. } => Some(id.to_string()),
+            Self::Key { id, .. } => Some(id.to_string()),
+            Self::System | Self::Anonymous => None,
+        }
+    }
+
     pub(crate) fn label(&self) -> &str {
         match self {
             Self::Person { email, .. } => email,

@@ -15,6 +15,7 @@ use crate::error::StoreError;
 use crate::page::{Listing, Page};
 
 pub(crate) mod chain;
+pub(crate) mod lines;
 
 /// An entry to append. The database adds the time.
 #[derive(Debug, Clone, PartialEq)]
@@ -106,11 +107,12 @@ pub struct AuditFilter {
 #[derive(Debug)]
 pub struct Audit<'t> {
     conn: &'t mut PooledConnection,
+    appended: &'t mut Vec<NewAudit>,
 }
 
 impl<'t> Audit<'t> {
-    pub(crate) fn new(conn: &'t mut PooledConnection) -> Self {
-        Self { conn }
+    pub(crate) fn new(conn: &'t mut PooledConnection, appended: &'t mut Vec<NewAudit>) -> Self {
+        Self { conn, appended }
     }
 
     /// Appends an entry, in the transaction of the change it describes. Locks the log's chain until the end of the
@@ -159,7 +161,56 @@ impl<'t> Audit<'t> {
         )
         .execute(self.conn)
         .await?;
+        if lines::are_logged() {
+            self.appended.push(new.clone());
+        }
         Ok(())
+    }
+
+    /// Lists the entries of a log after a sequence number, oldest first, at most `limit`. Entries of refused log-ins that belong to
+    /// members' own logs are not part of a tenant's. The number is taken under a lock that lasts until the entry is
+    /// committed, so no entry appears later before one that was read. `None` for all logs outside of tenants, which have no
+    /// common order.
+    pub async fn tail(
+        self,
+        log: AuditLog,
+        after: u64,
+        limit: u32,
+    ) -> Result<Option<Vec<AuditRow>>, StoreError> {
+        let chain = match log {
+            AuditLog::Tenant { id, .. } => uuid(id.to_u128()),
+            AuditLog::Person(id) => uuid(id.to_u128()),
+            AuditLog::Installation => return Ok(None),
+        };
+        let rows = sqlx::query_as!(
+            Row,
+            "-- audit.tail
+            SELECT
+                id,
+                tenant_id,
+                actor_kind,
+                actor_id,
+                actor_label,
+                action,
+                object_kind,
+                object_id,
+                before,
+                after,
+                ip,
+                request_id,
+                at,
+                seq
+            FROM audit_entries
+            WHERE chain = $1 AND seq > $2
+            ORDER BY seq
+            LIMIT $3",
+            chain,
+            i64::try_from(after).unwrap_or(i64::MAX),
+            i64::from(limit),
+        )
+        .fetch_all(self.conn)
+        .await?;
+        Ok(Some(all(rows)?))
     }
 
     /// Lists the entries of a log, newest first.

@@ -7,7 +7,7 @@ use weir_domain::id::{GateId, SessionId, TenantId, UserId};
 
 use crate::accounts::Accounts;
 use crate::alerts::Alerts;
-use crate::audit::Audit;
+use crate::audit::{Audit, NewAudit, lines};
 use crate::ceilings::Ceilings;
 use crate::connection::PooledConnection;
 use crate::convert::uuid;
@@ -65,6 +65,8 @@ pub enum Scope {
 #[derive(Debug)]
 pub struct Tx {
     inner: PooledConnection,
+    /// The audit entries that were appended, for the log of the process.
+    appended: Vec<NewAudit>,
 }
 
 impl Tx {
@@ -101,12 +103,14 @@ impl Tx {
         )
         .fetch_one(&mut inner)
         .await?;
-        Ok(Self { inner })
+        Ok(Self { inner, appended: Vec::new() })
     }
 
     /// Commits the transaction.
     pub async fn commit(self) -> Result<(), StoreError> {
-        Ok(self.inner.commit().await?)
+        self.inner.commit().await?;
+        self.appended.iter().for_each(lines::log);
+        Ok(())
     }
 
     /// Adds a tenant to the scope. Call it once a membership or a key is proven, or to create the tenant.
@@ -266,7 +270,7 @@ impl Tx {
 
     /// The audit log.
     pub fn audit(&mut self) -> Audit<'_> {
-        Audit::new(&mut self.inner)
+        Audit::new(&mut self.inner, &mut self.appended)
     }
 
     /// Counts of decisions.

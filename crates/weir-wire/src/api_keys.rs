@@ -15,6 +15,8 @@ pub enum KeyScope {
     Exhaust,
     /// Read the tenant's configuration and statistics.
     Read,
+    /// Read the tenant's audit log, and nothing else.
+    Audit,
     /// Change rules and overrides, test and reset.
     Write,
     /// Everything of `write`, and manage keys and members.
@@ -33,7 +35,7 @@ pub struct CreateKey {
     )]
     pub name: String,
     /// The permissions of the key.
-    #[cfg_attr(feature = "openapi", schema(min_items = 1, max_items = 5))]
+    #[cfg_attr(feature = "openapi", schema(min_items = 1, max_items = 6))]
     pub scopes: Vec<KeyScope>,
     /// The time from which the key no longer works; if left out, it works until it is revoked.
     #[serde(default)]

@@ -19,7 +19,7 @@ use crate::state::ControlState;
 use crate::{api_keys, ceilings, names};
 
 /// The number of scopes.
-const SCOPES_MAX: usize = 5;
+const SCOPES_MAX: usize = 6;
 
 /// Make an API key. Its secret is in this answer and nowhere else, ever.
 #[utoipa::path(post, path = "/tenants/{tenant}/keys", operation_id = "keys_create", tag = "keys",

@@ -1,8 +1,8 @@
 //! `GET /operator/audit` and `GET /operator/tenants/{tenant}/audit`
 
 use axum::extract::State;
+use axum::response::Response;
 use weir_domain::id::TenantId;
-use weir_http::json::Json;
 use weir_http::params::{Path, Query};
 use weir_http::problem::Problem;
 use weir_store::AuditLog;
@@ -28,7 +28,7 @@ pub(crate) async fn installation(
     State(control): State<ControlState>,
     Operator(person): Operator,
     Query(query): Query<AuditQuery>,
-) -> Result<Json<Page<AuditEntry>>, ControlError> {
+) -> Result<Response, ControlError> {
     read(&control, &person, query, AuditLog::Installation).await
 }
 
@@ -36,7 +36,7 @@ pub(crate) async fn installation(
 #[utoipa::path(get, path = "/operator/tenants/{tenant}/audit", operation_id = "operator_tenants_audit", tag = "operator",
     params(("tenant" = String, Path, description = "`tenant_…`"), AuditQuery),
     responses(
-        (status = 200, description = "The entries; none if there was no such tenant", body = Page<AuditEntry>),
+        (status = 200, description = "The entries; none if there was no such tenant", content((Page<AuditEntry> = "application/json"), (String = "application/x-ndjson"))),
         (status = 404, description = "The caller is no operator"),
     ))]
 pub(crate) async fn tenant(
@@ -44,7 +44,7 @@ pub(crate) async fn tenant(
     Operator(person): Operator,
     Path(tenant): Path<String>,
     Query(query): Query<AuditQuery>,
-) -> Result<Json<Page<AuditEntry>>, ControlError> {
+) -> Result<Response, ControlError> {
     let id: TenantId = tenant.parse().map_err(|_| Problem::not_found())?;
     read(&control, &person, query, AuditLog::Tenant { id, log_ins: false }).await
 }
@@ -54,7 +54,7 @@ async fn read(
     operator: &Person,
     query: AuditQuery,
     log: AuditLog,
-) -> Result<Json<Page<AuditEntry>>, ControlError> {
+) -> Result<Response, ControlError> {
     let mut tx = operator.begin(control, "operator.audit").await?;
-    Ok(Json(query.answer(&mut tx, log).await?))
+    query.answer(&mut tx, log).await
 }

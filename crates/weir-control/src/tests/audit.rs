@@ -195,3 +195,73 @@ async fn person_reads_the_own_log_and_nobody_elses() {
     assert_eq!(actions, ["user.login", "user.signup"]);
     assert_eq!(log.body["data"][0]["seq"], 2);
 }
+
+#[tokio::test]
+async fn log_can_be_followed_by_a_key_that_can_do_nothing_else() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let key = plane.key(&ada, &["audit"]).await;
+    let read = plane.key(&ada, &["read"]).await;
+    let ask = |query: String, key: &str| {
+        plane.ask("GET", &format!("/v1/tenants/{}/{query}", ada.tenant)).bearer(key).send()
+    };
+    let first = ask("audit?order=asc&limit=1".to_owned(), &key).await.expect(200);
+    let first_seq = first.body["data"][0]["seq"].as_u64().expect("a number");
+    assert_eq!(first_seq, 1);
+    let rest = ask(format!("audit?order=asc&after={first_seq}"), &key).await.expect(200);
+    let rest: Vec<_> = rest.body["data"].as_array().expect("entries").clone();
+    let numbers: Vec<_> = rest.iter().filter_map(|entry| entry["seq"].as_u64()).collect();
+    assert_eq!(numbers, (2..2 + rest.len() as u64).collect::<Vec<_>>());
+    assert_eq!(rest.iter().filter(|entry| entry["action"] == "key.create").count(), 2);
+    let last = numbers.last().expect("an entry");
+    let none = ask(format!("audit?order=asc&after={last}"), &key).await.expect(200);
+    assert_eq!(none.body, json!({ "data": [], "next_cursor": null }));
+
+    ask("audit?order=asc".to_owned(), &read).await.problem(403, "forbidden");
+    ask("rules".to_owned(), &key).await.problem(403, "forbidden");
+    let other = plane.member("eve@example.com").await;
+    let path = format!("/v1/tenants/{}/audit?order=asc", other.tenant);
+    plane.ask("GET", &path).bearer(&key).send().await.problem(404, "not_found");
+}
+
+#[tokio::test]
+async fn log_is_answered_as_lines_of_ocsf() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    plane.key(&ada, &["read"]).await;
+    let body = plane.by(&ada, "GET", "audit?order=asc&format=ocsf").open().await;
+    let bytes = axum::body::to_bytes(body, usize::MAX).await.expect("a body");
+    let text = String::from_utf8(bytes.to_vec()).expect("text");
+    let events: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let numbers: Vec<_> =
+        events.iter().map(|event| event["metadata"]["sequence"].clone()).collect();
+    let expected: Vec<_> = (1..=events.len()).map(|seq| json!(seq)).collect();
+    assert_eq!(numbers, expected);
+    let made = events.iter().find(|event| event["api"]["operation"] == "key.create");
+    let made = made.expect("the key is in the log");
+    assert_eq!((&made["class_uid"], &made["activity_id"]), (&json!(6003), &json!(1)));
+    assert_eq!(made["actor"]["user"]["name"], "ada@example.com");
+    assert_eq!(made["metadata"]["tenant_uid"], ada.tenant);
+}
+
+#[tokio::test]
+async fn parameters_that_contradict_each_other_are_refused() {
+    let plane = Plane::start().await;
+    let operator = plane.operator("olga@example.com").await;
+    for (path, field) in [
+        ("me/audit?after=1", "after"),
+        ("me/audit?format=ocsf", "format"),
+        ("me/audit?order=asc&action=rule", "action"),
+        ("me/audit?order=asc&cursor=x", "cursor"),
+        ("me/audit?order=asc&limit=201", "limit"),
+        ("operator/audit?order=asc", "order"),
+    ] {
+        let answer = plane.ask("GET", &format!("/v1/{path}")).bearer(&operator.token).send().await;
+        assert_eq!(answer.refused_field(), field, "{path}");
+    }
+    for path in ["me/audit?order=up", "me/audit?order=asc&after=-1", "me/audit?order=asc&after=x"] {
+        let answer = plane.ask("GET", &format!("/v1/{path}")).bearer(&operator.token).send().await;
+        assert!(answer.status.is_client_error(), "{path}: {}", answer.body);
+    }
+}

@@ -1,6 +1,7 @@
-//! The permissions of actors to append to audit logs and to read them. `chain` tests the hash chains.
+//! The permissions of actors to append to audit logs and to read them. `chain` tests the hash chains, `tail` the order of entries.
 
 mod chain;
+mod tail;
 
 use weir_domain::id::AuditId;
 

@@ -45,18 +45,15 @@ pub(super) fn NewKey(changed: Callback<Option<IssuedKey>>) -> impl IntoView {
             || scopes.with(Vec::is_empty)
             || expires_at().is_err()
     });
-    let ticks =
-        [KeyScope::Check, KeyScope::Exhaust, KeyScope::Read, KeyScope::Write, KeyScope::Admin].map(
-            |scope| {
-                let value = Binding {
-                    value: Signal::derive(move || scopes.with(|scopes| scopes.contains(&scope))),
-                    set: Callback::new(move |on| {
-                        scopes.update(|scopes| set_scope(scopes, scope, on));
-                    }),
-                };
-                view! { <Checkbox label=scope_label(scope) value /> }
-            },
-        );
+    let ticks = SCOPES.map(|scope| {
+        let value = Binding {
+            value: Signal::derive(move || scopes.with(|scopes| scopes.contains(&scope))),
+            set: Callback::new(move |on| {
+                scopes.update(|scopes| set_scope(scopes, scope, on));
+            }),
+        };
+        view! { <Checkbox label=scope_label(scope) value /> }
+    });
     view! {
         <SubmitForm action submit="Create key" on_submit=create incomplete>
             <TextField label="Name" value=name problem=name_problem hint="For example checkout" />
@@ -68,6 +65,16 @@ pub(super) fn NewKey(changed: Callback<Option<IssuedKey>>) -> impl IntoView {
         </SubmitForm>
     }
 }
+
+/// The scopes in the order of the form.
+const SCOPES: [KeyScope; 6] = [
+    KeyScope::Check,
+    KeyScope::Exhaust,
+    KeyScope::Read,
+    KeyScope::Audit,
+    KeyScope::Write,
+    KeyScope::Admin,
+];
 
 fn set_scope(scopes: &mut Vec<KeyScope>, scope: KeyScope, on: bool) {
     scopes.retain(|chosen| *chosen != scope);
@@ -82,6 +89,7 @@ fn scope_label(scope: KeyScope) -> String {
         KeyScope::Check => "call the gates",
         KeyScope::Exhaust => "let limits count as exhausted for a time (POST /exhaust)",
         KeyScope::Read => "read rules, overrides and statistics",
+        KeyScope::Audit => "read the audit log",
         KeyScope::Write => "change rules and overrides, test requests, reset counters",
         KeyScope::Admin => "manage keys and members",
     };

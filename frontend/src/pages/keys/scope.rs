@@ -8,6 +8,7 @@ pub(super) const fn scope_name(scope: KeyScope) -> &'static str {
         KeyScope::Check => "check",
         KeyScope::Exhaust => "exhaust",
         KeyScope::Read => "read",
+        KeyScope::Audit => "audit",
         KeyScope::Write => "write",
         KeyScope::Admin => "admin",
     }
