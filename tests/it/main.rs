@@ -10,6 +10,7 @@ mod check_flow;
 mod concurrency;
 mod control_planes;
 mod dashboard;
+mod decisions;
 mod exactness;
 mod failures;
 mod guide;

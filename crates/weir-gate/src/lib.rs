@@ -24,6 +24,7 @@ mod reservations;
 mod rls;
 mod undecided;
 
+mod decision_export;
 mod denial_cache;
 mod heavy_matching;
 mod lease_keeper;
@@ -47,6 +48,7 @@ mod unreadable;
 mod health;
 mod openapi;
 
+pub use decision_export::{DecisionExportSettings, DecisionLines, Share, ShownSubjects};
 pub use lease_keeper::LeaseKeeper;
 pub use openapi::{openapi, router};
 pub use rls::rate_limit_service;

@@ -35,6 +35,8 @@ pub(crate) struct Meters {
     reservations: [(ReservationEvent, Counter); 4],
     leases: [(LeaseEvent, Counter); 4],
     tenant_rate_denied: Counter,
+    exported_decisions: Counter,
+    dropped_decisions: Counter,
     degraded: [(Degraded, Counter); 3],
     /// Counts of requests to `/authorize` that were allowed, denied and not decided.
     authorized: [Counter; 3],
@@ -203,6 +205,14 @@ impl Meters {
                 let labels = [("event", event.as_str())];
                 (event, names.labelled("weir_concurrency_leases_total", help, &labels))
             }),
+            exported_decisions: names.counter(
+                "weir_exported_decisions_total",
+                "Decisions that were delivered to WEIR_DECISIONS.",
+            ),
+            dropped_decisions: names.counter(
+                "weir_dropped_decisions_total",
+                "Decisions for WEIR_DECISIONS that were lost: its queue was full, or it could not be written.",
+            ),
             tenant_rate_denied: names.counter(
                 "weir_tenant_rate_denied_total",
                 "Checks denied by their tenant's ceiling of checks per second.",
@@ -338,6 +348,11 @@ impl Meters {
             self.tenant_rate_denied.increment(1);
         }
         self.seconds.record(took.as_secs_f64());
+    }
+
+    /// The counters of decisions that were exported and that were lost.
+    pub(crate) fn decision_export(&self) -> (Counter, Counter) {
+        (self.exported_decisions.clone(), self.dropped_decisions.clone())
     }
 
     /// Counts a request of a proxy that was decided.

@@ -2,12 +2,13 @@
 
 use std::fmt;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use weir_domain::time::Clock;
 use weir_redis::limiter::Limiter;
 
+use crate::decision_export::{DecisionExport, DecisionExportSettings, DecisionLines};
 use crate::denial_cache::DenialCache;
 use crate::heavy_matching::HeavyMatching;
 use crate::leases::Leases;
@@ -48,6 +49,8 @@ pub struct GateParts {
     pub(crate) unreadable: UnreadableKeys,
     /// Counts decisions for the statistics.
     pub(crate) tally: Tally,
+    /// Exports decisions, if that was started.
+    pub(crate) decision_export: OnceLock<DecisionExport>,
     /// The clock for the expiry of keys and overrides, never of counters.
     pub(crate) clock: Clock,
     /// The clock for leases and cached denials.
@@ -102,10 +105,18 @@ impl GateState {
             round_trip: RoundTrip::default(),
             unreadable: UnreadableKeys::default(),
             tally,
+            decision_export: OnceLock::new(),
             clock,
             monotonic,
             random,
         }))
+    }
+
+    /// Starts the export of decisions. Returns their lines, or `None` if it was started before.
+    pub fn export_decisions(&self, settings: DecisionExportSettings) -> Option<DecisionLines> {
+        let (exported, dropped) = self.meters.decision_export();
+        let (export, lines) = DecisionExport::new(settings, exported, dropped);
+        self.decision_export.set(export).is_ok().then_some(lines)
     }
 
     /// The version in force, if any.

@@ -24,6 +24,7 @@ use self::minute_counts::Shard;
 
 pub(crate) use event::DecisionEvent;
 pub use recorder::{Recorder, RecorderSettings};
+pub(crate) use rule_decision::decisions;
 
 /// The counts of all threads.
 #[derive(Debug)]

@@ -8,6 +8,7 @@ use clap::Args;
 
 pub use self::control::{ControlArgs, ControlSettings, jwt_key_of_environment};
 pub use self::database::{DatabaseArgs, MigrateArgs, Migration};
+pub use self::decisions::{DecisionSettings, Destination};
 pub use self::gate::{GateArgs, GateSettings};
 pub use self::listener::{ListenerArgs, ListenerSettings};
 pub use self::mail::MailArgs;
@@ -16,6 +17,7 @@ pub use self::redis::RedisArgs;
 
 mod control;
 mod database;
+mod decisions;
 mod gate;
 mod listener;
 mod mail;

@@ -211,6 +211,7 @@ fn gate_settings(
         staleness: weir_gate::Staleness::default(),
         statistics: true,
         traces: None,
+        decisions: None,
         dashboard_origins: origins
             .iter()
             .filter_map(|origin| HeaderValue::from_str(origin).ok())

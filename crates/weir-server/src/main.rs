@@ -9,6 +9,7 @@ mod audit;
 mod check_redis;
 mod config;
 mod dashboard;
+mod decisions;
 mod descriptors;
 mod dev;
 mod edge;

@@ -113,7 +113,7 @@ impl Running {
     }
 
     /// Records the first failure as the reason for the end of the process, and stops everything.
-    fn fail(&self, error: anyhow::Error) {
+    pub fn fail(&self, error: anyhow::Error) {
         tracing::error!(reason = format!("{error:#}"), "the process cannot go on and stops");
         self.failure.get_or_init(|| error);
         self.stop.cancel();

@@ -24,7 +24,10 @@ use weir_store::{PoolSettings, Role, Store, StoreError};
 use weir_trace::{TraceSettings, Traces};
 use weir_webhook::Sender;
 
-use crate::config::{self, ControlSettings, GateSettings, ListenerSettings, ServeArgs, Settings};
+use crate::config::{
+    self, ControlSettings, DecisionSettings, GateSettings, ListenerSettings, ServeArgs, Settings,
+};
+use crate::decisions::Delivery;
 use crate::running::Running;
 use crate::telemetry::{self, Lines};
 use crate::{dashboard, descriptors, edge, lifecycle, operations};
@@ -231,6 +234,9 @@ pub fn start_gate(
     } else {
         GateState::without_statistics(limiter, clock, random)
     };
+    if let Some(settings) = settings.decisions {
+        export_decisions(&state, settings, running);
+    }
     let recorder_settings =
         RecorderSettings { id, boot_id, state_dir: follower_settings.state_dir.clone() };
     let recorder = Recorder::new(state.clone(), &store, recorder_settings);
@@ -252,6 +258,18 @@ pub fn start_gate(
         plane = plane.with_meters("rls", meters);
     }
     run_plane("gate", plane, listener, &settings.listener, running)
+}
+
+/// Starts the export of decisions, which ends after the last request. A destination that cannot be opened ends the process.
+fn export_decisions(state: &GateState, settings: DecisionSettings, running: &Running) {
+    let Some(lines) = state.export_decisions(settings.export) else { return };
+    let (drained, failed) = (running.drained.clone(), running.clone());
+    running.spawn_last("export of decisions", async move {
+        match Delivery::open(settings.to).await {
+            Ok(delivery) => delivery.run(lines, drained).await,
+            Err(error) => failed.fail(error.context("WEIR_DECISIONS cannot be used")),
+        }
+    });
 }
 
 /// Starts the export of traces, which ends after the last request.

@@ -44,7 +44,7 @@ pub(super) async fn count(
     answers
 }
 
-/// Counts an answer for the statistics. Peeks and cancels are not counted, nor refunds and records that admission refused: they
+/// Counts an answer for the statistics, and exports it. Peeks and cancels are not counted, nor refunds and records that admission refused: they
 /// changed nothing. A commit is a record. Records are no part of the sample, because a what-if run would deny some, nor are
 /// reserves, which are estimates.
 pub(super) fn record(
@@ -63,7 +63,7 @@ pub(super) fn record(
         _ => return,
     }
     let sample = check.namespace.and_then(|namespace| namespace.sample.as_ref());
-    state.tally.record(&DecisionEvent {
+    let event = DecisionEvent {
         tenant: check.caller.tenant,
         key: check.caller.key,
         at: check.caller.at,
@@ -76,5 +76,9 @@ pub(super) fn record(
         origins: check.origins.as_deref().unwrap_or_default(),
         matched: &check.matched,
         answer,
-    });
+    };
+    state.tally.record(&event);
+    if let Some(export) = state.decision_export.get() {
+        export.offer(&event);
+    }
 }

@@ -12,21 +12,21 @@ use weir_wire::check::LimitAnswer;
 use super::event::DecisionEvent;
 
 /// The decision of one rule about a check.
-pub(super) struct RuleDecision<'a> {
-    pub(super) rule: &'a Arc<ActiveRule>,
+pub(crate) struct RuleDecision<'a> {
+    pub(crate) rule: &'a Arc<ActiveRule>,
     /// The request that meets the rule.
-    pub(super) request: &'a Request,
+    pub(crate) request: &'a Request,
     /// The units that the request needs of the rule.
     pub(super) cost: u64,
     pub(super) subject: Option<SubjectKey>,
-    pub(super) shadow: bool,
-    pub(super) passes: bool,
+    pub(crate) shadow: bool,
+    pub(crate) passes: bool,
     pub(super) retry_after_ms: Option<u64>,
     pub(super) refunded: bool,
 }
 
 /// The decisions of the rules that match the request.
-pub(super) fn decisions<'a>(event: &'a DecisionEvent<'_>) -> Vec<RuleDecision<'a>> {
+pub(crate) fn decisions<'a>(event: &'a DecisionEvent<'_>) -> Vec<RuleDecision<'a>> {
     match event.matched {
         Matched::Denied(by) => {
             let denied = |(at, rule)| outright(rule, false, event.request_of(at));

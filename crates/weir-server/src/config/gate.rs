@@ -11,6 +11,7 @@ use weir_gate::Staleness;
 use weir_redis::Client;
 use weir_trace::TraceSettings;
 
+use super::decisions::{DecisionArgs, DecisionSettings};
 use super::listener::ListenerSettings;
 use super::problems::Problems;
 
@@ -56,6 +57,8 @@ pub struct GateArgs {
     /// The most traces that a gate continues in a second
     #[arg(long, env = "WEIR_TRACES_PER_SECOND", default_value = "100")]
     pub traces_per_second: String,
+    #[command(flatten)]
+    pub decisions: DecisionArgs,
 }
 
 /// Checked settings of a gate.
@@ -74,6 +77,8 @@ pub struct GateSettings {
     pub statistics: bool,
     /// The settings of traces, if they are sent anywhere.
     pub traces: Option<TraceSettings>,
+    /// The settings of the export of decisions, if they are written anywhere.
+    pub decisions: Option<DecisionSettings>,
     pub dashboard_origins: Vec<HeaderValue>,
 }
 
@@ -93,6 +98,7 @@ impl GateArgs {
         let staleness = problems.staleness(&self.rulebook_max_age_s, &self.rulebook_stale);
         let statistics = problems.switch("WEIR_STATS", &self.stats, true);
         let traces = self.traces(problems);
+        let decisions = self.decisions.parse(problems);
         let header = |origin: &String| HeaderValue::from_str(origin).ok();
         Some(GateSettings {
             listen,
@@ -106,6 +112,7 @@ impl GateArgs {
             staleness,
             statistics,
             traces,
+            decisions,
             dashboard_origins: dashboard_origins.iter().filter_map(header).collect(),
         })
     }

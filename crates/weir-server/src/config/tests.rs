@@ -45,6 +45,16 @@ fn all_problems_are_reported_at_once() {
         "weir@example.com",
         "--dashboard-url",
         "limits.example.com",
+        "--decisions",
+        "http://weir:hush@logs.example.com",
+        "--decisions-share",
+        "1.5",
+        "--decisions-subjects",
+        "some",
+        "--otlp-endpoint",
+        "collector:4317",
+        "--traces-per-second",
+        "0",
     ]);
     let said = Settings::parse(&args).expect_err("nothing of this works").to_string();
     for part in [
@@ -66,6 +76,11 @@ fn all_problems_are_reported_at_once() {
         "WEIR_JWT_KEY (or WEIR_JWT_KEY_FILE) is missing",
         "WEIR_SMTP_URL must be an address such as smtps://",
         "WEIR_DASHBOARD_URL must",
+        "WEIR_DECISIONS must be `stdout`, `file:PATH` or an address with `https://`",
+        "WEIR_DECISIONS_SHARE must be more than 0 and at most 1",
+        "WEIR_DECISIONS_SUBJECTS must be `hashed` or `plain`",
+        "OTEL_EXPORTER_OTLP_ENDPOINT must be an address such as http://127.0.0.1:4317",
+        "WEIR_TRACES_PER_SECOND must be from 1 to 10000",
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
@@ -81,6 +96,8 @@ fn gate_needs_no_signing_key_and_debug_shows_no_secret() {
         "redis://:hush@127.0.0.1:6379",
         "--database-url",
         "postgres://weir:hush@127.0.0.1/weir",
+        "--decisions",
+        "https://weir:hush@logs.example.com/",
     ]);
     let settings = Settings::parse(&args).expect("enough for a gate");
     assert!(settings.control.is_none());
