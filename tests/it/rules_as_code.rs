@@ -234,3 +234,22 @@ async fn completions_and_help_need_no_server() {
         assert!(script.out.contains("apply") && script.out.contains("weir"), "{shell}");
     }
 }
+
+#[tokio::test]
+async fn server_checks_what_files_alone_do_not_show() {
+    let here = Automation::start(shared().await, "check-server").await;
+    let spread = json!({ "spread_by": ["region"] });
+    here.tenant
+        .admin_if_match(Method::PUT, "/namespaces/api", Some("\"0\""), &spread)
+        .await
+        .expect(200);
+    here.write("a.yaml", &manifest("login", 2));
+    here.run(&["check"]).await.expect(0);
+    let refused = here.run(&["check", "--server"]).await.expect(2);
+    assert!(refused.err.contains("region") || refused.out.contains("region"), "{refused:?}");
+    let fitting = manifest("login", 2).replace("[user]", "[region, user]");
+    here.write("a.yaml", &fitting);
+    here.run(&["check", "--server"]).await.expect(0);
+    let rules = here.tenant.admin(Method::GET, "/rules", &Value::Null).await.expect(200);
+    assert_eq!(rules.body["data"], json!([]), "a check changes nothing");
+}

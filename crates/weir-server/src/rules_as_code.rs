@@ -33,8 +33,8 @@ mod schema;
 /// The commands for rules as code, and that for a check.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Check files with rules, without a server; exits with 0 or 2
-    Check(CheckArgs),
+    /// Check files with rules; exits with 0 or 2
+    Check(Box<CheckArgs>),
     /// Show what `weir apply` would change; exits with 0 for nothing, 1 for changes, 2 for errors
     Diff(Box<DiffArgs>),
     /// Apply files with rules: all of them as one change, or none
@@ -52,7 +52,7 @@ pub enum Command {
 /// Runs a command. Returns its exit code.
 pub async fn run(command: Command) -> ExitCode {
     let outcome = match command {
-        Command::Check(args) => check::run(&args),
+        Command::Check(args) => check::run(&args).await,
         Command::Diff(args) => diff::run(&args).await,
         Command::Apply(args) => apply::run(&args).await,
         Command::Export(args) => export::run(&args).await,

@@ -22,10 +22,10 @@ const PAGE: usize = 200;
 pub struct Address {
     /// The control plane, such as <https://weir.example>
     #[arg(long, env = "WEIR_URL")]
-    url: String,
+    url: Option<String>,
     /// The id of the tenant, `tenant_…`
     #[arg(long, env = "WEIR_TENANT")]
-    tenant: String,
+    tenant: Option<String>,
     /// An API key with the scope `write`. Other users of this machine can read arguments
     #[arg(long, env = "WEIR_KEY", hide_env_values = true)]
     key: Option<String>,
@@ -68,8 +68,10 @@ impl Address {
     /// A client for this address.
     pub fn client(&self) -> anyhow::Result<Api> {
         let client = reqwest::Client::builder().timeout(DEADLINE).build()?;
-        let url = self.url.trim_end_matches('/');
-        let base = format!("{url}/api/v1/tenants/{}", self.tenant);
+        let url = self.url.as_deref().context("give the control plane with WEIR_URL or --url")?;
+        let tenant =
+            self.tenant.as_deref().context("give the tenant with WEIR_TENANT or --tenant")?;
+        let base = format!("{}/api/v1/tenants/{tenant}", url.trim_end_matches('/'));
         Ok(Api { client, base, key: key(self.key.as_deref(), self.key_file.as_ref())? })
     }
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::api::Applied;
 use super::outcome::Outcome;
 use super::output::{say, say_json, warn};
-use super::plan::{PlanArgs, Planned};
+use super::plan::{PlanArgs, Planned, print_refusal};
 use super::rollout;
 
 #[derive(Debug, Args)]
@@ -42,7 +42,7 @@ pub async fn run(args: &ApplyArgs) -> anyhow::Result<Outcome> {
     let applied = match api.apply(&body).await? {
         Applied::Plan(applied) => applied,
         Applied::Refused(fields) => {
-            args.plan.print_refusal(&set, &fields)?;
+            print_refusal(&args.plan.output, &set, &fields)?;
             return Ok(Outcome::Failed);
         }
     };

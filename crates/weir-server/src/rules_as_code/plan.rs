@@ -59,22 +59,10 @@ impl PlanArgs {
         match api.apply(&body).await? {
             Applied::Plan(plan) => Ok(Some(Planned { api, set, body, plan: *plan })),
             Applied::Refused(fields) => {
-                self.print_refusal(&set, &fields)?;
+                print_refusal(&self.output, &set, &fields)?;
                 Ok(None)
             }
         }
-    }
-
-    /// Prints the refused fields, with their places in the files.
-    pub fn print_refusal(&self, set: &RuleSet, fields: &[FieldProblem]) -> anyhow::Result<()> {
-        let mut located: Vec<Finding> = Vec::new();
-        for problem in fields {
-            match set.locate(&problem.field, &problem.reason) {
-                Some(finding) => located.push(finding),
-                None => warn(&format!("`{}` {}", problem.field, problem.reason)),
-            }
-        }
-        print_findings(&self.output, &located, &[])
     }
 
     /// Prints a plan.
@@ -92,6 +80,22 @@ impl PlanArgs {
         }
         say(&[lines, vec![summary(plan)]].concat().join("\n"))
     }
+}
+
+/// Prints the refused fields, with their places in the files.
+pub fn print_refusal(
+    output: &OutputArgs,
+    set: &RuleSet,
+    fields: &[FieldProblem],
+) -> anyhow::Result<()> {
+    let mut located: Vec<Finding> = Vec::new();
+    for problem in fields {
+        match set.locate(&problem.field, &problem.reason) {
+            Some(finding) => located.push(finding),
+            None => warn(&format!("`{}` {}", problem.field, problem.reason)),
+        }
+    }
+    print_findings(output, &located, &[])
 }
 
 fn fenced(lines: &[String]) -> String {
