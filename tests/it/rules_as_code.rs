@@ -129,6 +129,10 @@ async fn files_are_checked_planned_applied_exported_and_pruned() {
         "limits": [{ "algorithm": "fixed_window", "limit": 9, "window_ms": 3_600_000 }] });
     let path = format!("/rules/{}", rule["id"].as_str().expect("an id"));
     here.tenant.admin_if_match(Method::PUT, &path, Some("\"1\""), &edited).await.expect(200);
+    let edited = here.tenant.admin(Method::GET, "/rules", &Value::Null).await.expect(200);
+    let edited =
+        edited.body["data"].as_array().expect("rules").iter().filter(|rule| rule["edited"] == true);
+    assert_eq!(edited.map(|rule| &rule["name"]).collect::<Vec<_>>(), ["login"]);
     let drift = here.run(&["diff", "--set", "shop"]).await.expect(1);
     assert!(
         drift.out.contains("~ api/login") && drift.out.contains("last changed by person-"),

@@ -63,6 +63,7 @@ pub(crate) fn rule_answer(row: &RuleRow) -> Result<RuleAnswer, Problem> {
         overrides: None,
         changed_by: None,
         managed_by: row.managed_by.clone(),
+        edited: row.edited,
         warnings,
         unreadable,
     })

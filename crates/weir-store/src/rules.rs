@@ -93,9 +93,13 @@ impl<'t> Rules<'t> {
                 updated_at,
                 patterns,
                 pattern_bytes,
-                managed_by
+                managed_by,
+                applied_digest
             )
-            VALUES ($1, $2, $3, $4, $5, $6, $7, 1, $8, $8, $9, $10, $11)
+            VALUES (
+                $1, $2, $3, $4, $5, $6, $7, 1, $8, $8, $9, $10, $11,
+                CASE WHEN $11::text IS NOT NULL THEN md5(concat_ws(' ', $3::text, $4::text, $5::jsonb)) END
+            )
             RETURNING",
             "",
             uuid(new.tenant_id.to_u128()),
@@ -143,7 +147,11 @@ impl<'t> Rules<'t> {
                 updated_at = $8,
                 patterns = $9,
                 pattern_bytes = $10,
-                managed_by = coalesce($11, managed_by)
+                managed_by = coalesce($11, managed_by),
+                applied_digest = CASE
+                    WHEN $11::text IS NULL THEN applied_digest
+                    ELSE md5(concat_ws(' ', $3::text, $4::text, $5::jsonb))
+                END
             WHERE tenant_id = $1 AND id = $2
             RETURNING",
             "",

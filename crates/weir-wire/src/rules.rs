@@ -107,6 +107,9 @@ pub struct RuleAnswer {
     /// The set of rules as code to which the rule belongs; absent for a rule that people edit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub managed_by: Option<String>,
+    /// Whether the rule differs from what the last apply of its set wrote, because somebody edited it since.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub edited: bool,
     /// Warnings to the author of the rule, such as a limit that can never deny.
     #[serde(default)]
     pub warnings: Vec<String>,

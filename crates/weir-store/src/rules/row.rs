@@ -28,6 +28,8 @@ pub struct RuleRow {
     pub next_slot: u32,
     /// The set of rules as code to which the rule belongs.
     pub managed_by: Option<String>,
+    /// Whether the rule differs from what the last apply of its set wrote.
+    pub edited: bool,
     /// The number of writes so far.
     pub revision: u64,
     /// The version of the rulebook from which gates serve the rule; 0 inside the transaction that writes it.
@@ -50,6 +52,7 @@ pub(super) struct Row {
     pub(super) slots: Vec<i32>,
     pub(super) next_slot: i32,
     pub(super) managed_by: Option<String>,
+    pub(super) edited: bool,
     pub(super) revision: i64,
     /// `None` until the change is published.
     pub(super) rulebook_version: Option<i64>,
@@ -76,6 +79,11 @@ macro_rules! query_rules {
                 slots,
                 next_slot,
                 managed_by,
+                coalesce(
+                    managed_by IS NOT NULL
+                        AND applied_digest <> md5(concat_ws(' ', namespace, name, spec)),
+                    false
+                ) AS \"edited!\",
                 revision,
                 (
                     SELECT c.rulebook_version FROM tenant_changes c
@@ -103,6 +111,7 @@ impl From<Row> for RuleRow {
             slots: row.slots.into_iter().map(slot).collect(),
             next_slot: slot(row.next_slot),
             managed_by: row.managed_by,
+            edited: row.edited,
             revision: unsigned(row.revision),
             rulebook_version: row.rulebook_version.map_or(0, unsigned),
             created_at: timestamp(row.created_at),

@@ -38,6 +38,7 @@ fn answer_is_flat_and_comes_back() {
         overrides: Some(2),
         changed_by: None,
         managed_by: None,
+        edited: false,
         warnings: Vec::new(),
         unreadable: None,
     };

@@ -139,12 +139,16 @@ fn quantity_of(overrides: u64) -> String {
     quantity(usize::try_from(overrides).unwrap_or(usize::MAX), "override", "overrides")
 }
 
-/// The time of the last change, and its author.
+/// The time of the last change, its author, and whether the files of a set have another rule.
 fn changed_cell(rule: &RuleAnswer) -> AnyView {
     let by = rule.changed_by.clone().map(|by| {
         view! { <div class="muted one-line" title=by.clone()>"by "{by.clone()}</div> }
     });
-    view! { <div><RelativeTime at=rule.updated_at />{by}</div> }.into_any()
+    let set = rule.managed_by.clone().map(|set| match rule.edited {
+        true => view! { <div class="note">"Differs from the files of "{set}</div> }.into_any(),
+        false => view! { <div class="muted one-line">"As in the files of "{set}</div> }.into_any(),
+    });
+    view! { <div><RelativeTime at=rule.updated_at />{by}{set}</div> }.into_any()
 }
 
 /// The share of denials, with a sparkline.
