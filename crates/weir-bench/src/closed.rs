@@ -107,7 +107,8 @@ end
 /// The script of wrk. Every thread sends requests for all subjects in an order that defeats caches, from a position of its
 /// own.
 fn lua(variant: &Variant) -> String {
-    let Variant { path, bearer, body, .. } = variant;
+    let Variant { path, body, .. } = variant;
+    let (header, key) = variant.key_header();
     format!(
         r#"local threads = 0
 function setup(thread)
@@ -116,9 +117,10 @@ function setup(thread)
 end
 local requests, at = {{}}, 0
 function init(args)
-  local headers = {{ ["Content-Type"] = "application/json", ["Authorization"] = "Bearer {bearer}" }}
+  local headers = {{ ["Content-Type"] = "application/json", ["{header}"] = "{key}" }}
   for i = 1, {SUBJECTS} do
-    requests[i] = wrk.format("POST", "{path}", headers, (string.gsub([==[{body}]==], "SUBJECT", i)))
+    local path = string.gsub("{path}", "SUBJECT", i)
+    requests[i] = wrk.format("POST", path, headers, (string.gsub([==[{body}]==], "SUBJECT", i)))
   end
   at = first
 end

@@ -187,6 +187,12 @@ impl Fixture {
         made["rulebook_version"].as_u64().context("the version of the new rule")
     }
 
+    /// Creates a profile.
+    pub async fn profile(&self, tenant: &Tenant, profile: &Value) -> Result<()> {
+        self.post(&format!("/tenants/{}/profiles", tenant.id), profile).await?;
+        Ok(())
+    }
+
     /// Spreads the counters of a new namespace by the values of these attributes.
     pub async fn spread(&self, tenant: &Tenant, namespace: &str, by: &[&str]) -> Result<()> {
         let control = &self.control.address;

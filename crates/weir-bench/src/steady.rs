@@ -149,10 +149,12 @@ fn wait_until(moment: Instant) {
 }
 
 fn request(variant: &Variant, subject: u32) -> Vec<u8> {
-    let Variant { path, address, bearer, body, .. } = variant;
-    let body = body.replace("SUBJECT", &subject.to_string());
+    let Variant { path, address, body, .. } = variant;
+    let with_subject = |text: &str| text.replace("SUBJECT", &subject.to_string());
+    let (path, body, (header, key)) =
+        (with_subject(path), with_subject(body), variant.key_header());
     format!(
-        "POST {path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {bearer}\r\n\
+        "POST {path} HTTP/1.1\r\nHost: {address}\r\n{header}: {key}\r\n\
          Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     )

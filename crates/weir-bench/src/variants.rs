@@ -19,6 +19,7 @@ pub struct Variant {
     pub title: &'static str,
     /// The host and port.
     pub address: String,
+    /// The path, which can contain the same placeholder as the body.
     pub path: &'static str,
     pub bearer: String,
     /// The body, with the word `SUBJECT` as the placeholder of the subject's number.
@@ -84,9 +85,9 @@ pub async fn start(
 }
 
 /// All variants, in the order of the table.
-pub const LABELS: [&str; 22] = [
-    "a", "b", "c", "d", "e", "e2", "f", "g", "h", "i", "j", "k", "m", "fixed", "log", "counter",
-    "token", "leaky", "spacing", "quota", "shadow", "block",
+pub const LABELS: [&str; 23] = [
+    "a", "b", "c", "d", "e", "e2", "f", "g", "h", "i", "j", "k", "l", "m", "fixed", "log",
+    "counter", "token", "leaky", "spacing", "quota", "shadow", "block",
 ];
 
 /// The title of variant (c), whose program is possibly not installed.
@@ -135,7 +136,7 @@ fn long(short: Variant) -> Variant {
 async fn weir(label: &'static str, fixture: &Fixture) -> Result<Variant> {
     let tenant = fixture.tenant(&format!("bench {label}")).await?;
     let (title, limits) = match label {
-        "d" | "j" | "k" | "m" => (exact(label, fixture, &tenant).await?, 1),
+        "d" | "j" | "k" | "l" | "m" => (exact(label, fixture, &tenant).await?, 1),
         "e" => {
             for at in 0..5 {
                 let limits = [bucket(GENEROUS), window(GENEROUS)];
@@ -192,10 +193,10 @@ async fn weir(label: &'static str, fixture: &Fixture) -> Result<Variant> {
     };
     fixture.served(&tenant.secret, &check("/hot"), limits).await?;
     let variant = of_gate(label, title, fixture, &tenant);
-    Ok(if label == GRPC {
-        Variant { address: fixture.rls(), path: RLS_PATH, ..variant }
-    } else {
-        variant
+    Ok(match label {
+        GRPC => Variant { address: fixture.rls(), path: RLS_PATH, ..variant },
+        AUTHORIZE => Variant { path: AUTHORIZE_PATH, body: String::new(), ..variant },
+        _ => variant,
     })
 }
 
@@ -203,7 +204,20 @@ async fn weir(label: &'static str, fixture: &Fixture) -> Result<Variant> {
 pub const GRPC: &str = "m";
 const RLS_PATH: &str = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
 
+/// The variant that asks as a proxy does.
+const AUTHORIZE: &str = "l";
+const AUTHORIZE_PATH: &str = "/authorize/bench/u-SUBJECT";
+
 impl Variant {
+    /// The name and the value of the header with the key.
+    pub fn key_header(&self) -> (&'static str, String) {
+        if self.label == AUTHORIZE {
+            ("X-Weir-Key", self.bearer.clone())
+        } else {
+            ("Authorization", format!("Bearer {}", self.bearer))
+        }
+    }
+
     /// Whether the variant is called by gRPC.
     pub fn is_grpc(&self) -> bool {
         self.label == GRPC
@@ -215,10 +229,18 @@ async fn exact(label: &str, fixture: &Fixture, tenant: &Tenant) -> Result<&'stat
     if label == "j" {
         fixture.spread(tenant, "api", &["user"]).await?;
     }
+    if label == AUTHORIZE {
+        let attributes = json!({ "user": { "from": "path" }, "route": { "from": "method" } });
+        let profile = json!({
+            "name": "bench", "namespace": "api", "reads": "ext_authz", "attributes": attributes,
+        });
+        fixture.profile(tenant, &profile).await?;
+    }
     fixture.rule(tenant, &rule("one", &[bucket(GENEROUS)])).await?;
     Ok(match label {
         "j" => "exact, one rule, spread by user over a cluster of three primaries",
         "k" => "exact, one rule, a primary that Sentinels name",
+        AUTHORIZE => "exact, one rule, by `/authorize`",
         "m" => "exact, one rule, by Envoy's rate limit service over four connections",
         _ => "exact, one rule",
     })

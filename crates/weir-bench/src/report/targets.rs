@@ -42,6 +42,7 @@ fn rates(findings: &Findings<'_>) -> Vec<Target> {
         ("g", "a", 0.9),
         ("h", "a", 0.85),
         ("k", "d", 0.95),
+        ("l", "d", 0.95),
         ("m", "d", 0.8),
     ];
     let rate = |label: &'static str| Some(findings.summary(label, CONNECTIONS)?.per_second.median);
