@@ -82,7 +82,11 @@ impl Weir {
 
     /// Lets all limits that match count as exhausted for this time, because the service behind them said so. The key needs the scope
     /// `exhaust`. Fails if no gate confirms it.
-    pub async fn exhaust(&self, request: &CheckRequest, limited: Duration) -> Result<Answer, Error> {
+    pub async fn exhaust(
+        &self,
+        request: &CheckRequest,
+        limited: Duration,
+    ) -> Result<Answer, Error> {
         let for_ms = u64::try_from(limited.as_millis()).unwrap_or(u64::MAX);
         let CheckRequest { namespace, attributes, .. } = request;
         let body = ExhaustBody { namespace, attributes, for_ms };
@@ -95,7 +99,7 @@ impl Weir {
     async fn settle(&self, path: &str, lease: &str) -> Result<Option<Vec<u8>>, Error> {
         // Repeatable: a gate gives a repeat the first answer.
         match self.shared.transport.send(path, &LeaseBody { lease }, true).await {
-            Ok((200, content)) => Ok(Some(content.to_vec())),
+            Ok((200, content)) => Ok(Some(content)),
             Ok((status, _)) => Err(Error::does_not_fit(status)),
             Err(error) if is_ended(&error) => Ok(None),
             Err(error) => Err(error),

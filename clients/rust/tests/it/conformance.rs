@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use weir_ratelimit::{
-    Answer, CheckRequest, Error, Kind, OnError, Options, Reservation, ReserveRequest, Weir,
+    Answer, CheckRequest, Degraded, Error, Kind, OnError, Options, Reservation, ReserveRequest,
+    Weir,
 };
 
 use crate::support::{GENEROUS, RUN, cases, client, closed_port, needed, stub};
@@ -132,8 +133,9 @@ async fn settle(weir: &Weir, step: &Value, lease: &str) -> Vec<String> {
         renewed.map(|found| json!({ "held": found.held, "degraded": found.degraded.map(word) }))
     } else {
         let released = weir.release(lease).await;
-        released
-            .map(|found| json!({ "released": found.released, "degraded": found.degraded.map(word) }))
+        released.map(
+            |found| json!({ "released": found.released, "degraded": found.degraded.map(word) }),
+        )
     };
     let found = match (outcome, &step["error"]) {
         (Err(error), wanted @ Value::Object(_)) => return compare_error(&error, wanted),
