@@ -1,5 +1,6 @@
 //! `cargo xtask release`: builds the server for a release, without a path of this machine in its binary, and puts its debug
-//! information into a file of its own. Writes the bill of materials beside it.
+//! information into a file of its own. The binary contains the list of its crates (`cargo auditable`), which scanners of known
+//! vulnerabilities read. Writes the bill of materials beside it.
 
 use std::env;
 use std::ffi::OsString;
@@ -10,7 +11,11 @@ use std::process::Command;
 use anyhow::{Context as _, Result, ensure};
 
 use crate::sbom;
+use crate::setup;
 use crate::workspace::{Workspace, call, capture, step};
+
+/// The section with the list of crates, as compressed JSON.
+const CRATES_SECTION: &str = ".dep-v0";
 
 /// A folder of this machine, and the name that replaces it in the binary.
 struct Prefix {
@@ -25,8 +30,14 @@ struct Prefix {
 )]
 pub fn run(workspace: &Workspace) -> Result<()> {
     let prefixes = prefixes(workspace)?;
+    setup::install_auditable(workspace)?;
+    let auditable = setup::auditable(workspace).context("cargo-auditable is not installed")?;
     let mut cargo = workspace.cargo();
-    cargo.args(["build", "--release", "--locked", "--package", "weir-server"]);
+    // Cargo finds its further commands on the path.
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders = auditable.parent().map(Path::to_owned).into_iter().chain(env::split_paths(&path));
+    cargo.env("PATH", env::join_paths(folders).context("extend PATH")?);
+    cargo.args(["auditable", "build", "--release", "--locked", "--package", "weir-server"]);
     // Flags of the caller's environment stay in force. The separator is the one that cargo uses for paths with blanks.
     let mut flags: Vec<String> =
         env::var("RUSTFLAGS").unwrap_or_default().split_whitespace().map(str::to_owned).collect();
@@ -40,6 +51,7 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     let binary = workspace.target.join("release").join("weir");
     step("no build path in the binary", || clean(&binary, &prefixes))?;
     step("debug information in a file of its own", || separate_debug(&binary))?;
+    step("the binary lists its crates", || lists_its_crates(&binary))?;
     step("bill of materials", || sbom::run(workspace, Some(&binary.with_extension("cdx.json"))))
 }
 
@@ -97,6 +109,17 @@ impl Prefix {
     }
 }
 
+/// Fails if the binary does not contain the list of its crates.
+fn lists_its_crates(binary: &Path) -> Result<()> {
+    if !cfg!(target_os = "linux") {
+        println!("   only checked on Linux");
+        return Ok(());
+    }
+    let sections = capture(Command::new("readelf").args(["--sections", "--wide"]).arg(binary))?;
+    ensure!(sections.contains(CRATES_SECTION), "{} has no {CRATES_SECTION}", binary.display());
+    Ok(())
+}
+
 fn count(bytes: &[u8], needle: &[u8]) -> usize {
     bytes.windows(needle.len()).filter(|window| *window == needle).count()
 }
@@ -123,6 +146,16 @@ mod tests {
         assert!(listed.status.success() && debug);
         assert!(sections.contains(".gnu_debuglink"), "{sections}");
         assert!(!sections.contains(".symtab") && !sections.contains(".debug_info"), "{sections}");
+    }
+
+    #[test]
+    fn binary_without_the_list_of_its_crates_is_refused() {
+        if !cfg!(target_os = "linux") {
+            return;
+        }
+        let own = env::current_exe().expect("this binary");
+        let refused = lists_its_crates(&own).expect_err("it has no list").to_string();
+        assert!(refused.ends_with("has no .dep-v0"), "{refused}");
     }
 
     #[test]

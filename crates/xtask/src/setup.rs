@@ -18,7 +18,7 @@ pub use limiters::throttlecrab;
 pub use packages::{browser_tool, openapi_tool};
 pub use purpose::Purpose;
 pub use python::{client_python, python_tool};
-pub use tools::{bindgen, machete, splitter};
+pub use tools::{auditable, bindgen, install_auditable, machete, splitter};
 pub use wasm_std::{WasmStd, wasm_std};
 
 pub fn run(workspace: &Workspace, purpose: Purpose) -> Result<()> {
@@ -31,6 +31,9 @@ pub fn run(workspace: &Workspace, purpose: Purpose) -> Result<()> {
     }
     wasm_std::install(workspace)?;
     tools::install(workspace)?;
+    if purpose == Purpose::Image {
+        tools::install_auditable(workspace)?;
+    }
     if purpose == Purpose::Test {
         packages::install(workspace)?;
         python::install(workspace)?;

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 pub enum Purpose {
     /// Running Weir: Postgres, Redis, the dashboard's tools
     Dev,
-    /// Building the container image: only the dashboard's tools
+    /// Building the container image: only the tools of the dashboard and of releases
     Image,
     /// Measuring: a load generator, and another limiter to compare with
     Bench,

@@ -1,5 +1,6 @@
 //! Command-line tools that are built from the registry at exact versions: `wasm-bindgen`, which must have the version of the
-//! library; the splitter that puts groups of pages into separate files; and the finder of unused dependencies.
+//! library; the splitter that puts groups of pages into separate files; the build that lists the crates of a binary inside
+//! it; and the finder of unused dependencies.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,6 +34,19 @@ pub fn install(workspace: &Workspace) -> Result<()> {
     }
     if splitter(workspace).is_none() {
         splitter_tool().install(workspace)?;
+    }
+    Ok(())
+}
+
+/// The build that lists the crates of a binary inside it, if it is installed.
+pub fn auditable(workspace: &Workspace) -> Option<PathBuf> {
+    auditable_tool().installed(workspace)
+}
+
+/// Installs the tool of releases.
+pub fn install_auditable(workspace: &Workspace) -> Result<()> {
+    if auditable(workspace).is_none() {
+        auditable_tool().install(workspace)?;
     }
     Ok(())
 }
@@ -111,6 +125,15 @@ fn splitter_tool() -> Tool {
         program: "wasm-split-cli",
         features: "build-binary",
         version: SPLITTER_VERSION.to_owned(),
+    }
+}
+
+fn auditable_tool() -> Tool {
+    Tool {
+        package: "cargo-auditable",
+        program: "cargo-auditable",
+        features: "",
+        version: "0.7.7".to_owned(),
     }
 }
 
