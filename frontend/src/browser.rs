@@ -25,6 +25,12 @@ pub fn origin() -> String {
     window().location().origin().unwrap_or_default()
 }
 
+/// The query of this page's address, without its question mark.
+pub fn query() -> String {
+    let search = window().location().search().unwrap_or_default();
+    search.trim_start_matches('?').to_owned()
+}
+
 /// Returns `next` as a path on this page's origin, or `None` if it leads elsewhere.
 ///
 /// The browser's own URL parser decides. Only plain paths are accepted, because the router decodes a path once more

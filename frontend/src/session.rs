@@ -51,9 +51,10 @@ pub struct IssuedSecret {
 
 impl Session {
     /// Unknown until the refresh cookie has been tried. A browser that never signed in has no cookie, so it is not
-    /// tried.
+    /// tried. One that returns from the provider has a new one.
     pub fn new() -> Self {
-        let state = if browser::stored(SIGNED_IN_KEY).is_some() {
+        let returns = browser::query().split('&').any(|pair| pair == "session=new");
+        let state = if returns || browser::stored(SIGNED_IN_KEY).is_some() {
             SessionState::Unknown
         } else {
             SessionState::SignedOut(SignOutReason::NoSession)

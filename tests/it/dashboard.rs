@@ -5,7 +5,7 @@ use std::process::Command;
 
 use weir_local::ScratchDir;
 
-use crate::harness::{Dev, MailServer, MailServerOptions, binary, print};
+use crate::harness::{Dev, MailServer, MailServerOptions, OidcServer, binary, print};
 
 /// Runs `tests/browser/scenarios` one after the other, all of them even if one fails. `cargo xtask setup` installs their
 /// dependencies.
@@ -20,7 +20,10 @@ async fn scenarios_pass_in_a_real_browser() {
     let scratch = ScratchDir::create().expect("a scratch folder");
     let mail = MailServer::start(MailServerOptions::default()).await;
     let smtp_url = format!("smtp://127.0.0.1:{}", mail.port);
-    let args = ["--smtp-url", &smtp_url, "--smtp-from", "weir@example.com"];
+    let provider = OidcServer::start().await;
+    let mut args = vec!["--smtp-url", &smtp_url, "--smtp-from", "weir@example.com"];
+    args.extend(["--oidc-issuer", &provider.issuer, "--oidc-client-id", "weir"]);
+    args.extend(["--oidc-client-secret", OidcServer::SECRET, "--oidc-name", "Example ID"]);
     let dev = Dev::start_with(scratch.path(), &args).await;
     // The folder of the screenshots, one for each page. Git ignores it.
     let screenshots = Path::new(env!("CARGO_MANIFEST_DIR")).join("../screenshots");

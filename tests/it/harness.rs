@@ -3,6 +3,7 @@
 mod dev;
 mod http;
 mod mail;
+mod oidc;
 mod process;
 mod programs;
 mod span_receiver;
@@ -14,6 +15,7 @@ use std::time::{Duration, Instant};
 pub use dev::{Dev, base_port, listens, processes_with};
 pub use http::{Http, Reply, send, try_send};
 pub use mail::{MailServer, MailServerOptions};
+pub use oidc::OidcServer;
 pub use process::{Server, binary, folder, send_signal, weir};
 pub use programs::installed;
 pub use span_receiver::{ReceivedSpan, SpanReceiver};

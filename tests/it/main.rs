@@ -21,6 +21,7 @@ mod local_counters;
 mod mail;
 mod malformed;
 mod metrics;
+mod oidc;
 mod postgres_failover;
 mod postgres_outage;
 mod postgres_refusals;

@@ -69,8 +69,8 @@ pub use passwords::{Busy, Passwords, RefusedPassword};
 pub use sealing::Sealing;
 pub use sessions::{reset_digest, signup_digest};
 pub use state::{
-    AUDIT_DAYS, Authentication, ControlParts, ControlSettings, ControlState, MailParts, Random,
-    Signup, WebhookParts,
+    AUDIT_DAYS, Authentication, ControlParts, ControlSettings, ControlState, MailParts,
+    ProviderParts, Random, Signup, WebhookParts,
 };
 pub use tokens::{AccessTokens, SigningKey, UnusableKey};
 pub use usage::keep_usage;

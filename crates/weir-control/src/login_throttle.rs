@@ -92,6 +92,12 @@ impl Attempt {
         Self::about("password reset", peer)
     }
 
+    /// A step of a sign-in at the OpenID Connect provider.
+    pub(crate) fn at_provider(peer: Option<IpAddr>) -> Self {
+        let network = peer.map(network::of).unwrap_or_default();
+        Self::within_a_minute(vec![(format!("provider {network}"), TOKENS_MAX)])
+    }
+
     /// An e-mail with a password reset.
     pub(crate) fn reset_mail(email: &EmailAddress) -> Self {
         let budgets = vec![(format!("reset mail to {email}"), MAILS_MAX)];

@@ -75,6 +75,9 @@ impl Passwords {
         }
     }
 
+    /// The stored text of an account without a password. No password matches it.
+    pub(crate) const NONE: &str = "";
+
     /// Whether a password can be set for this e-mail address.
     pub fn accept(password: &str, email: &str) -> Result<(), RefusedPassword> {
         let chars = password.chars().count();
@@ -100,13 +103,15 @@ impl Passwords {
         self.queued(peer, move || hash_now(&password, &salt)).await
     }
 
-    /// Whether the password matches `stored`. `None` stands for an account that does not exist, and takes equally long.
+    /// Whether the password matches `stored`. `None` stands for an account that does not exist. It takes equally long, and so does
+    /// an account without a password.
     pub async fn verify(
         &self,
         password: String,
         stored: Option<String>,
         peer: Option<IpAddr>,
     ) -> Result<bool, Busy> {
+        let stored = stored.filter(|stored| stored != Self::NONE);
         let known = stored.is_some();
         let hash = stored.unwrap_or_else(|| self.dummy.to_string());
         // Longer passwords cannot have been set, and hashing them would only take time.

@@ -52,6 +52,8 @@ fn sessions() -> OpenApiRouter<ControlState> {
         .routes(routes!(sessions::refresh::refresh))
         .routes(routes!(sessions::logout::logout))
         .routes(routes!(sessions::options::options))
+        .routes(routes!(sessions::oidc::start::start))
+        .routes(routes!(sessions::oidc::callback::callback))
         .routes(routes!(sessions::request_reset::request))
         .routes(routes!(sessions::reset_password::reset))
 }

@@ -21,6 +21,7 @@ pub(crate) mod confirm;
 pub(crate) mod login;
 pub(crate) mod logout;
 mod new_account;
+pub(crate) mod oidc;
 pub(crate) mod options;
 mod pending;
 pub(crate) mod refresh;

@@ -53,6 +53,8 @@ pub struct ControlParts {
     pub webhooks: WebhookParts,
     /// The parts that send e-mail; without them none is sent.
     pub mail: Option<MailParts>,
+    /// The OpenID Connect provider with which people can sign in, if there is one.
+    pub provider: Option<ProviderParts>,
     /// The settings.
     pub settings: ControlSettings,
     /// The token that is cancelled when the plane must stop. Streams then end.
@@ -88,6 +90,15 @@ pub struct MailParts {
     pub mailer: Mailer,
     /// The origin of the dashboard, for links. A request cannot change it.
     pub dashboard_url: String,
+}
+
+/// The provider with which people can sign in.
+#[derive(Debug)]
+pub struct ProviderParts {
+    /// The name on the button.
+    pub name: String,
+    /// The provider.
+    pub oidc: weir_oidc::Provider,
 }
 
 /// Counts and limits of this process alone. Other control planes have their own.

@@ -12,6 +12,7 @@ pub use self::decisions::{DecisionSettings, Destination};
 pub use self::gate::{GateArgs, GateSettings};
 pub use self::listener::{ListenerArgs, ListenerSettings};
 pub use self::mail::MailArgs;
+pub use self::oidc::OidcArgs;
 use self::problems::Problems;
 pub use self::redis::RedisArgs;
 
@@ -21,6 +22,7 @@ mod decisions;
 mod gate;
 mod listener;
 mod mail;
+mod oidc;
 mod problems;
 mod redis;
 
@@ -38,6 +40,8 @@ pub struct ServeArgs {
     pub control: ControlArgs,
     #[command(flatten)]
     pub mail: MailArgs,
+    #[command(flatten)]
+    pub oidc: OidcArgs,
     #[command(flatten)]
     pub gate: GateArgs,
     #[command(flatten)]
@@ -77,8 +81,9 @@ impl Settings {
         let drain = problems.drain(&args.listener.drain_ms);
         // The settings of a plane that does not run are checked too.
         let mail = args.mail.parse(&mut problems);
+        let oidc = args.oidc.parse(&mut problems, args.mail.dashboard_url.as_deref());
         let shared = (listener.clone(), database_url, redis.clone());
-        let control = args.control.parse(&mut problems, runs_control, shared, mail);
+        let control = args.control.parse(&mut problems, runs_control, shared, (mail, oidc));
         let shared = (listener.clone(), gate_database_url, redis);
         let gate = args.gate.parse(&mut problems, shared, redis_budget);
         problems.none()?;

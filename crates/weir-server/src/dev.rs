@@ -25,7 +25,9 @@ use weir_store::Role;
 
 use self::addresses::Addresses;
 use self::private_file::write_private;
-use crate::config::{ControlSettings, GateSettings, ListenerSettings, MailArgs, Migration};
+use crate::config::{
+    ControlSettings, GateSettings, ListenerSettings, MailArgs, Migration, OidcArgs,
+};
 use crate::running::Running;
 use crate::serve;
 use crate::telemetry::{self, Lines};
@@ -57,6 +59,8 @@ pub struct DevArgs {
     log: String,
     #[command(flatten)]
     mail: MailArgs,
+    #[command(flatten)]
+    oidc: OidcArgs,
 }
 
 /// The forms of Redis that `weir dev` starts.
@@ -238,6 +242,7 @@ fn control_settings(
         webhook_reach: weir_webhook::Reach::Anywhere,
         gate_origins: addresses.gates.clone(),
         mail: args.mail.parse_for(&addresses.control)?,
+        oidc: args.oidc.parse_for(&addresses.control)?,
     })
 }
 

@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use weir_control::{
     AccessTokens, Authentication, ControlParts, ControlState, LoginThrottle, Macs, MailParts,
-    Passwords, Sealing, WebhookParts,
+    Passwords, ProviderParts, Sealing, WebhookParts,
 };
 use weir_domain::id::GateId;
 use weir_gate::{Follower, FollowerSettings, GateState, LeaseKeeper, Recorder, RecorderSettings};
@@ -176,6 +176,7 @@ pub fn start_control(
                 .context("prepare sending to webhooks")?,
         },
         mail,
+        provider: settings.oidc.map(|oidc| ProviderParts { name: oidc.name, oidc: oidc.provider }),
         limiter,
         clock: edge::clock(),
         random: edge::random(),

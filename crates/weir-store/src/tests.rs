@@ -7,6 +7,7 @@ mod functions;
 mod gates;
 mod hosts;
 mod idempotency;
+mod identities;
 mod isolation;
 mod keys;
 mod namespaces;

@@ -18,6 +18,7 @@ use crate::events::Events;
 use crate::gates::Gates;
 use crate::housekeeping::Housekeeping;
 use crate::idempotency::Idempotency;
+use crate::identities::Identities;
 use crate::installation::Installation;
 use crate::invitations::Invitations;
 use crate::keys::Keys;
@@ -161,6 +162,18 @@ impl Tx {
         Ok(())
     }
 
+    /// Adds an identity to the scope, by its digest. Call it once the provider has confirmed the identity.
+    pub async fn enter_identity(&mut self, digest: &[u8; 32]) -> Result<(), StoreError> {
+        sqlx::query!(
+            "-- tx.enter_identity
+            SELECT set_config('weir.identity', $1, true)",
+            hex::encode(digest),
+        )
+        .fetch_one(&mut self.inner)
+        .await?;
+        Ok(())
+    }
+
     /// Adds a person to the scope. Call it once a password or a refresh token is proven.
     pub async fn enter_user(&mut self, user_id: UserId) -> Result<(), StoreError> {
         sqlx::query!(
@@ -191,6 +204,11 @@ impl Tx {
     /// People's second factors.
     pub fn second_factors(&mut self) -> SecondFactors<'_> {
         SecondFactors::new(&mut self.inner)
+    }
+
+    /// People's identities at the OpenID Connect provider.
+    pub fn identities(&mut self) -> Identities<'_> {
+        Identities::new(&mut self.inner)
     }
 
     /// Tokens for new passwords.

@@ -62,7 +62,7 @@ pub struct SignUp {
 }
 
 /// `GET /auth/options`
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SignInOptions {
     /// Whether accounts and tenants can be created without an invitation.
@@ -73,6 +73,9 @@ pub struct SignInOptions {
     /// Whether `POST /auth/password-reset` sends e-mail.
     #[serde(default)]
     pub password_reset: bool,
+    /// The name of the OpenID Connect provider with which people can sign in; null if there is none.
+    #[serde(default)]
+    pub openid_connect: Option<String>,
 }
 
 /// The answer to a sign-up that must be confirmed; the same whether or not the address has an account.

@@ -80,7 +80,8 @@ fn may_use(user: &str, used: &str, for_tests: bool) -> bool {
 fn layer(name: &str) -> Option<u8> {
     Some(match name {
         "weir-domain" | "weir-trace" => 0,
-        "weir-store" | "weir-wire" | "weir-redis" | "weir-webhook" | "weir-mail" | "weir-rls" => 1,
+        "weir-store" | "weir-wire" | "weir-redis" | "weir-webhook" | "weir-mail" | "weir-oidc"
+        | "weir-rls" => 1,
         "weir-http" | "weir-manifest" => 2,
         "weir-control" | "weir-gate" => 3,
         "weir-server" | "weir-bench" => 4,
@@ -92,7 +93,8 @@ fn layer(name: &str) -> Option<u8> {
 const ASIDE: u8 = 9;
 
 /// Libraries with a home, and who may use them.
-const CONFINED: [(&str, &[&str]); 7] = [
+const CONFINED: [(&str, &[&str]); 8] = [
+    ("openidconnect", &["weir-oidc"]),
     ("sqlx", &["weir-store"]),
     ("opentelemetry-otlp", &["weir-trace"]),
     ("lettre", &["weir-mail"]),

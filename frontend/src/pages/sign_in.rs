@@ -52,6 +52,23 @@ pub fn SignIn() -> impl IntoView {
     let no_account = move || options.data().map(|options| how_to_sign_up(options.signup_open));
     let forgotten =
         move || options.data().filter(|options| options.password_reset).map(|_| forgot_password());
+    let query = use_query_map();
+    let provider = move || {
+        let name = options.data()?.openid_connect?;
+        let next = query.with(|query| query.get("next")).unwrap_or_default();
+        let address = format!("/api/v1/auth/oidc?next={}", browser::encode_component(&next));
+        // Without `rel`, the router looks for a page of the dashboard.
+        Some(view! {
+            <div class="provider">
+                <p class="muted">"Or"</p>
+                <a class="button" rel="external" href=address>"Continue with "{name}</a>
+            </div>
+        })
+    };
+    let refused = move || {
+        let code = query.with(|query| query.get("problem"))?;
+        Some(view! { <Warning>{refusal(&code)}</Warning> })
+    };
     let expired =
         move || matches!(session.state(), SessionState::SignedOut(SignOutReason::Expired));
     view! {
@@ -61,6 +78,7 @@ pub fn SignIn() -> impl IntoView {
             <Show when=expired>
                 <Warning>"Your session expired. Sign in to continue where you left off."</Warning>
             </Show>
+            {refused}
             <form class="stack" on:submit=sign_in>
                 <TextField label="E-mail" kind="email" autocomplete="username" value=email autofocus=true />
                 <TextField label="Password" kind="password" autocomplete="current-password" value=password />
@@ -79,6 +97,7 @@ pub fn SignIn() -> impl IntoView {
                     {move || if busy.get() { "Signing in…" } else { "Sign in" }}
                 </button>
             </form>
+            {provider}
             {no_account}
         </main>
     }
@@ -106,6 +125,25 @@ fn how_to_sign_up(is_open: bool) -> AnyView {
         view! { <p class="muted">"No account yet? "<a href="/sign-up">"Sign up"</a></p> }.into_any()
     } else {
         view! { <p class="muted">"Sign-up is by invitation. Ask an admin of your tenant for one."</p> }.into_any()
+    }
+}
+
+/// The reason why a sign-in with the provider failed.
+fn refusal(code: &str) -> &'static str {
+    match code {
+        "unverified" => "The provider has not verified your e-mail address.",
+        "no_account" => {
+            "There is no account for your e-mail address. Ask an admin of your tenant for an invitation."
+        }
+        "disabled" => "This account is disabled.",
+        "second_factor" => {
+            "This account has two-factor authentication. Sign in with your password and a code."
+        }
+        "expired" => "This sign-in took too long or was begun in another browser. Try again.",
+        "unavailable" => {
+            "The provider does not answer. Try again in a moment, or sign in with your password."
+        }
+        _ => "The provider did not sign you in. Try again.",
     }
 }
 

@@ -28,6 +28,13 @@ impl Http {
         Self(client.build().expect("a client without TLS needs nothing"))
     }
 
+    /// A client that returns redirects as answers.
+    pub fn without_redirects() -> Self {
+        let client = Client::builder().timeout(ANSWER_LIMIT).no_proxy();
+        let client = client.redirect(reqwest::redirect::Policy::none());
+        Self(client.build().expect("a client without TLS needs nothing"))
+    }
+
     pub fn request(&self, method: Method, url: &str) -> RequestBuilder {
         self.0.request(method, url)
     }

@@ -54,6 +54,12 @@ pub(super) async fn verify_current(
     let mut tx = person.begin(control, "me.password").await?;
     let user = tx.users().find(person.user_id).await?.ok_or_else(Problem::unauthenticated)?;
     drop(tx);
+    if user.password_hash == Passwords::NONE {
+        throttle.refund(&attempt).await;
+        let message =
+            "cannot be given: this account has no password; a password reset link sets one";
+        return Err(Problem::invalid_field("current_password", message).into());
+    }
     let (stored, peer) = (Some(user.password_hash), person.origin.peer);
     let verified = control.auth.passwords.verify(password.0, stored, peer).await;
     if verified != Ok(false) {

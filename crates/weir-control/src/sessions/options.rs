@@ -14,5 +14,6 @@ pub(crate) async fn options(State(control): State<ControlState>) -> Json<SignInO
         signup_open: control.settings.signup != Signup::Closed,
         signup_confirmed: control.settings.signup == Signup::Confirmed,
         password_reset: control.mail.is_some(),
+        openid_connect: control.provider.as_ref().map(|provider| provider.name.clone()),
     })
 }

@@ -103,6 +103,8 @@ fn accounts() -> BTreeMap<&'static str, For> {
         ("login", For::Anybody),
         ("refresh", For::Anybody),
         ("auth_options", For::Anybody),
+        ("oidc_start", For::Anybody),
+        ("oidc_callback", For::Anybody),
         ("password_reset", For::Anybody),
         ("password_reset_confirm", For::Anybody),
         ("logout", For::Anybody),

@@ -101,7 +101,7 @@ async fn an_invitation_opens_a_closed_installation_to_its_address_alone() {
     let options = closed.ask("GET", "/v1/auth/options").send().await.expect(200);
     assert_eq!(
         options.body,
-        json!({ "signup_open": false, "signup_confirmed": false, "password_reset": false })
+        json!({ "signup_open": false, "signup_confirmed": false, "password_reset": false, "openid_connect": null })
     );
     let sign_up = |body: Value| closed.ask("POST", "/v1/auth/signup").json(&body).send();
     let with = |email: &str, invitation: &str| json!({ "email": email, "password": PASSWORD, "invitation": invitation });

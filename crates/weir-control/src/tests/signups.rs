@@ -55,7 +55,7 @@ async fn a_confirmed_sign_up_answers_known_and_unknown_addresses_alike() {
     let options = plane.ask("GET", "/v1/auth/options").send().await.expect(200);
     assert_eq!(
         options.body,
-        json!({ "signup_open": true, "signup_confirmed": true, "password_reset": false })
+        json!({ "signup_open": true, "signup_confirmed": true, "password_reset": false, "openid_connect": null })
     );
 }
 

@@ -164,6 +164,7 @@ impl Plane {
                 macs,
             },
             mail,
+            provider: None,
             random: random.clone(),
             settings,
             stop: stop.clone(),

@@ -12,6 +12,7 @@ use weir_webhook::Reach;
 
 use super::listener::ListenerSettings;
 use super::mail::MailSettings;
+use super::oidc::OidcSettings;
 use super::problems::Problems;
 
 /// Settings of the control plane as given.
@@ -57,6 +58,7 @@ pub struct ControlSettings {
     pub webhook_reach: Reach,
     pub gate_origins: Vec<String>,
     pub mail: Option<MailSettings>,
+    pub oidc: Option<OidcSettings>,
 }
 
 impl ControlArgs {
@@ -66,7 +68,7 @@ impl ControlArgs {
         problems: &mut Problems,
         signs: bool,
         shared: (ListenerSettings, SecretString, Option<Client>),
-        mail: Option<MailSettings>,
+        (mail, oidc): (Option<MailSettings>, Option<OidcSettings>),
     ) -> Option<ControlSettings> {
         let (listener, database_url, redis) = shared;
         let listen = problems.address("WEIR_CONTROL_ADDR", &self.control_addr);
@@ -88,6 +90,7 @@ impl ControlArgs {
             webhook_reach,
             gate_origins,
             mail,
+            oidc,
         })
     }
 }

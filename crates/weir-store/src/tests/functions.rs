@@ -7,7 +7,7 @@ use std::path::Path;
 use super::*;
 
 /// Each function, with a test of its guarantee.
-const FUNCTIONS: [(&str, &str); 52] = [
+const FUNCTIONS: [(&str, &str); 54] = [
     ("weir_audit_hash", "every_direct_change_breaks_the_chain_where_it_happened"),
     ("weir_chain_audit", "untouched_chains_of_all_logs_verify"),
     ("weir_counted_rules", "busiest_rules_come_with_their_names_even_when_deleted"),
@@ -30,7 +30,9 @@ const FUNCTIONS: [(&str, &str); 52] = [
         "every_resolution_reads_the_same_before_and_after_a_roll_up_and_with_late_minutes",
     ),
     ("weir_gate", "gate_cannot_write_the_heartbeat_of_another"),
+    ("weir_identity", "an_identity_is_seen_once_it_is_confirmed_and_linked_once"),
     ("weir_invitation", "credential_sees_exactly_the_rows_it_opens"),
+    ("weir_is_invited", "an_invitation_of_any_tenant_is_known_until_it_expires"),
     ("weir_issue_password_reset", "operators_issue_resets_for_people_and_not_for_operators"),
     ("weir_keep_days_of_tenants", "statistics_are_removed_after_the_days_of_the_tenants_ceiling"),
     ("weir_keep_revisions", "only_the_newest_revisions_of_a_rule_are_retained"),

@@ -25,6 +25,7 @@ pub fn install(workspace: &Workspace) -> Result<()> {
     install_in(workspace, "tests/editor", "the language server of editors")?;
     install_in(workspace, "clients/typescript", "the npm packages of the TypeScript client")?;
     install_in(workspace, "examples/api-express", "the npm packages of an example")?;
+    install_in(workspace, "tests/oidc", "the OpenID Connect provider of the tests")?;
     install_in(workspace, "tests/openapi", "the tools of the API documents")
 }
 
