@@ -1,4 +1,4 @@
-//! E-mail over a real SMTP server: password resets and invitations, encryption, and servers that fail.
+//! E-mail over a real SMTP server: password resets, invitations and sign-ups, encryption, and servers that fail.
 
 use std::net::TcpListener;
 
@@ -131,6 +131,49 @@ async fn an_invitation_is_also_sent_to_its_address() {
     let log = control.log();
     assert!(log.contains("the server refused it with 550"), "{log}");
     assert!(!log.contains("refused@example.com") && !log.contains(&refused.text("/token")));
+}
+
+#[tokio::test]
+async fn a_confirmed_sign_up_sends_its_link_or_says_that_the_address_has_an_account() {
+    let stack = shared().await;
+    let server = MailServer::start(MailServerOptions::default()).await;
+    let mut confirmed = settings(&format!("smtp://127.0.0.1:{}", server.port));
+    confirmed.push(("WEIR_SIGNUP", "confirmed".to_owned()));
+    let control = stack.control_that_has(&confirmed).await;
+    sign_up(&stack.control, "has-account@example.com").await;
+    let request = async |email: &str, tenant: &str| {
+        let body = json!({ "email": email, "tenant_name": tenant });
+        let mut answer = post(&control, "/auth/signup", &body).await.expect(202);
+        assert_eq!(answer.body["email"].take(), email);
+        (answer.body, answer.headers.len())
+    };
+    let new = request("newcomer@example.com", "First").await;
+    let known = request("has-account@example.com", "First").await;
+    assert_eq!(new, known);
+
+    let letter = server.letter_to("has-account@example.com").await;
+    assert_eq!(letter.at("/headers/subject"), "You already have a Weir account");
+    assert!(letter.text().contains(&format!("{DASHBOARD}/forgot")), "{}", letter.text());
+    assert!(!letter.text().contains('#'), "{}", letter.text());
+    let first = server.letter_to("newcomer@example.com").await;
+    assert_eq!(first.at("/headers/subject"), "Confirm your sign-up for Weir");
+    assert!(first.text().contains("for the tenant \"First\""), "{}", first.text());
+    let (page, replaced) = first.link();
+    assert_eq!(page, format!("{DASHBOARD}/confirm"));
+
+    request("newcomer@example.com", "Second").await;
+    until(seconds(30), "the second message arrives", async || {
+        server.letters_to("newcomer@example.com").len() == 2
+    })
+    .await;
+    let second = server.letter_to("newcomer@example.com").await;
+    let (_, token) = second.link();
+    let confirm = |token: &str| json!({ "token": token, "password": PASSWORD });
+    post(&control, "/auth/signup/confirm", &confirm(replaced)).await.expect(404);
+    let made = post(&control, "/auth/signup/confirm", &confirm(token)).await.expect(201);
+    assert_eq!(made.text("/user/email"), "newcomer@example.com");
+    assert_eq!(made.text("/tenant/name"), "Second");
+    assert!(!control.log().contains(token) && !control.log().contains(replaced));
 }
 
 #[tokio::test]

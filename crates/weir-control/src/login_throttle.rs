@@ -104,6 +104,12 @@ impl Attempt {
         Self { budgets, window_ms: MAILS_WINDOW_MS }
     }
 
+    /// An e-mail about a sign-up. It spends no budget of password resets, so no stranger can prevent them.
+    pub(crate) fn signup_mail(email: &EmailAddress) -> Self {
+        let budgets = vec![(format!("sign-up mail to {email}"), MAILS_MAX)];
+        Self { budgets, window_ms: MAILS_WINDOW_MS }
+    }
+
     /// An e-mail with an invitation. It spends no budget of password resets, so no inviter can prevent them.
     pub(crate) fn invitation_mail(tenant_id: TenantId, email: &EmailAddress) -> Self {
         let budgets = vec![

@@ -4,8 +4,10 @@
 use weir_domain::id::UserId;
 use weir_domain::time::Timestamp;
 use weir_mail::Mail;
+use weir_store::NewSignup;
 use weir_wire::members::{Invitation, InvitationToken};
 use weir_wire::second_factors::ResetToken;
+use weir_wire::sessions::SignUpToken;
 use weir_wire::tenants::Role;
 
 use crate::state::MailParts;
@@ -42,6 +44,39 @@ impl MailParts {
             subject: "Set a new password for Weir".to_owned(),
             text,
         }
+    }
+
+    /// The message with which a person finishes a sign-up.
+    pub(crate) fn confirm_signup(&self, new: &NewSignup, token: &SignUpToken, id: String) -> Mail {
+        let NewSignup { email, tenant_name, now, .. } = new;
+        let link = format!("{}/confirm#{}", self.dashboard_url, token.0);
+        let text = format!(
+            "Somebody signed up for Weir with the address {email}, for the tenant \"{tenant_name}\".\r\n\
+             \r\n\
+             To choose a password and finish, open this link within 24 hours:\r\n\
+             \r\n\
+             {link}\r\n\
+             \r\n\
+             The link works once. If you sign up again, a new link replaces it.\r\n\
+             If you did not sign up, ignore this message: no account is created.\r\n"
+        );
+        let subject = "Confirm your sign-up for Weir".to_owned();
+        Mail { id, at: *now, to: email.clone(), subject, text }
+    }
+
+    /// The message to a person who signed up with the address of an account.
+    pub(crate) fn existing_account(&self, to: &str, id: String, at: Timestamp) -> Mail {
+        let dashboard = &self.dashboard_url;
+        let text = format!(
+            "Somebody signed up for Weir with the address {to}, which has an account already.\r\n\
+             \r\n\
+             To sign in, open {dashboard}/sign-in\r\n\
+             If you forgot your password, open {dashboard}/forgot\r\n\
+             \r\n\
+             If you did not sign up, ignore this message: the account stays the same.\r\n"
+        );
+        let subject = "You already have a Weir account".to_owned();
+        Mail { id, at, to: to.to_owned(), subject, text }
     }
 
     /// The message that invites a person to a tenant.

@@ -20,6 +20,7 @@ use crate::tokens::Bearer;
 pub(crate) mod confirm;
 pub(crate) mod login;
 pub(crate) mod logout;
+mod mail_signup;
 mod new_account;
 pub(crate) mod oidc;
 pub(crate) mod options;
@@ -28,9 +29,10 @@ pub(crate) mod refresh;
 pub(crate) mod request_reset;
 pub(crate) mod reset_password;
 pub(crate) mod signup;
+mod signup_token;
 
-pub use pending::signup_digest;
 pub use reset_password::reset_digest;
+pub use signup_token::signup_digest;
 
 /// A person in JSON, without the password.
 pub(crate) fn user(row: UserRow) -> User {

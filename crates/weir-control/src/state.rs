@@ -119,6 +119,8 @@ pub(crate) struct LocalState {
     pub(crate) refused_logins: RefusedLogins,
     /// Password resets that are being mailed.
     pub(crate) mailed_resets: AfterAnswer<16>,
+    /// Sign-ups that are being mailed.
+    pub(crate) mailed_signups: AfterAnswer<16>,
     /// Records of the time at which people were seen.
     pub(crate) sightings: AfterAnswer<2>,
 }

@@ -92,6 +92,26 @@ impl<'t> Signups<'t> {
         Ok(row.map(SignupRow::from))
     }
 
+    /// Gives a sign-up, as it was just requested, a token that replaces an earlier one. `false` if no sign-up of the address waits.
+    pub async fn issue_mailed(
+        self,
+        new: &NewSignup,
+        digest: &[u8; 32],
+    ) -> Result<bool, StoreError> {
+        let issued = sqlx::query_scalar!(
+            r#"-- signups.issue_mailed
+            SELECT weir_issue_signup($1, $2, $3, $4, $5) AS "issued!""#,
+            new.email,
+            new.tenant_name,
+            digest,
+            stored(new.now),
+            stored(new.expires_at),
+        )
+        .fetch_one(self.conn)
+        .await?;
+        Ok(issued)
+    }
+
     /// Lists the oldest sign-ups that wait. Requires the owner's role.
     pub async fn list(self, now: Timestamp) -> Result<Vec<SignupRow>, StoreError> {
         let rows = sqlx::query_as!(

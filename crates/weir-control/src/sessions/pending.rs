@@ -1,9 +1,8 @@
-//! Sign-ups that wait for confirmation. A client without credentials requests one, `weir user confirm` issues its token, and
-//! the token is spent once.
+//! Sign-ups that wait for confirmation. A client without credentials requests one, an e-mail or `weir user confirm` issues its
+//! token, and the token is spent once.
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use sha2::{Digest as _, Sha256};
 use weir_domain::email::EmailAddress;
 use weir_http::json::Json;
 use weir_http::problem::Problem;
@@ -11,6 +10,8 @@ use weir_store::{NewSignup, Scope, SignupRow, Tx};
 use weir_wire::problem::ErrorCode;
 use weir_wire::sessions::{PendingSignUp, SignUpToken};
 
+use super::mail_signup::mail_later;
+use super::signup_token::signup_digest;
 use crate::actor::Origin;
 use crate::error::ControlError;
 use crate::login_throttle;
@@ -51,7 +52,8 @@ pub(super) async fn request(
         return Err(login_throttle::too_many_attempts(FULL_RETRY_S).into());
     }
     tx.commit().await?;
-    let body = PendingSignUp { email: new.email, expires_in_s: PENDING_S.into() };
+    let body = PendingSignUp { email: new.email.clone(), expires_in_s: PENDING_S.into() };
+    mail_later(control, email, new);
     Ok((StatusCode::ACCEPTED, Json(body)).into_response())
 }
 
@@ -77,11 +79,6 @@ pub(super) async fn spend(
     tx.enter_signup(&digest).await?;
     let spent = tx.signups().spend(&digest, control.clock.now()).await?;
     Ok(spent.ok_or_else(gone)?)
-}
-
-/// The digest under which the token of a sign-up is stored.
-pub fn signup_digest(token: &str) -> [u8; 32] {
-    Sha256::digest(token.as_bytes()).into()
 }
 
 fn gone() -> Problem {

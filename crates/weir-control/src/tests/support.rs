@@ -194,8 +194,10 @@ impl Plane {
     /// Waits until no work continues after an answer.
     pub(super) async fn background_idle(&self) {
         let idle = async {
-            while !(self.state.local.mailed_resets.is_idle()
-                && self.state.local.sightings.is_idle())
+            let local = &self.state.local;
+            while !(local.mailed_resets.is_idle()
+                && local.mailed_signups.is_idle()
+                && local.sightings.is_idle())
             {
                 tokio::task::yield_now().await;
             }

@@ -70,3 +70,23 @@ async fn expired_sign_ups_are_swept() {
     assert_eq!(tx.sweep().expired(NOW, 10).await.unwrap(), 0);
     assert_eq!(tx.sweep().expired(Timestamp::from_millis(8_000_000_000_000), 10).await.unwrap(), 1);
 }
+
+#[tokio::test]
+async fn a_mailed_token_replaces_the_earlier_one_and_its_tenant() {
+    let database = database().await;
+    let first = signup("a@example.com");
+    let second = NewSignup { tenant_name: "Other".to_owned(), ..first.clone() };
+    request(&database, &first, 10).await;
+    let (old, new) = (digest(), digest());
+    let mut tx = database.app.begin("tests", Scope::Service).await.unwrap();
+    assert!(tx.signups().issue_mailed(&first, &old).await.unwrap());
+    assert!(tx.signups().issue_mailed(&second, &new).await.unwrap());
+    assert!(!tx.signups().issue_mailed(&signup("b@example.com"), &digest()).await.unwrap());
+    let late = NewSignup { now: first.expires_at, ..first.clone() };
+    assert!(!tx.signups().issue_mailed(&late, &digest()).await.unwrap(), "it has expired");
+    tx.enter_signup(&old).await.unwrap();
+    assert!(tx.signups().presented(&old, NOW).await.unwrap().is_none());
+    tx.enter_signup(&new).await.unwrap();
+    let found = tx.signups().presented(&new, NOW).await.unwrap().unwrap();
+    assert_eq!(found.tenant_name, "Other");
+}
