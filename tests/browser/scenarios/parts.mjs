@@ -60,6 +60,8 @@ async function compressedAndCached(part) {
     const headers = await part.allHeaders();
     assert.equal(headers["content-encoding"], "br");
     assert.match(headers["cache-control"], /immutable/);
+    const icon = await fetch(`${stack.baseUrl}/icon.svg`);
+    assert.equal(icon.headers.get("cache-control"), "public, max-age=86400");
 }
 
 async function serverAway(page, shoot) {
@@ -82,7 +84,7 @@ async function serverUpdated(page, shoot) {
     page.expectFault(/status 404: GET .*\/assets\/part-/);
     page.expectFault(/console: Failed to load resource.*404/);
     page.expectFault(/console: TypeError: .*WebAssembly/);
-    const gone = `**/assets/${own.get("managing")}`;
+    const gone = `**/assets/${own.get("granting")}`;
     await page.route(gone, (route) => route.fulfill({ status: 404 }));
     await page.getByRole("link", { name: "API keys", exact: true }).click();
     await page.getByText("Weir was updated").waitFor();

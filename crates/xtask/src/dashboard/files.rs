@@ -57,7 +57,7 @@ pub fn assemble(frontend: &Path, bound: &Path, dist: &Path) -> Result<()> {
 /// Prints what a browser has to load, and fails when it is too much for the first page. The parts of
 /// the program come when their pages are opened.
 pub fn report(dist: &Path) -> Result<()> {
-    let (mut first_bytes, mut all_bytes) = (0, 0);
+    let (mut first_bytes, mut all_bytes, mut large) = (0, 0, Vec::new());
     for file in files_below(dist)? {
         let compressed = file.with_extension(format!(
             "{}.br",
@@ -72,6 +72,8 @@ pub fn report(dist: &Path) -> Result<()> {
         let later = file.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PART));
         if !later {
             first_bytes += small.len();
+        } else if small.len() > PART_BUDGET_BYTES {
+            large.push(file.clone());
         }
         println!(
             "   {:>8} bytes, {:>7} compressed{}: {}",
@@ -87,6 +89,10 @@ pub fn report(dist: &Path) -> Result<()> {
     ensure!(
         first_bytes <= BUDGET_BYTES,
         "the dashboard is too large: {first_bytes} bytes compressed for the first page, at most {BUDGET_BYTES}"
+    );
+    ensure!(
+        large.is_empty(),
+        "these parts have more than {PART_BUDGET_BYTES} bytes compressed: move a page to another group of pages/lazy.rs: {large:?}"
     );
     Ok(())
 }
@@ -168,6 +174,8 @@ fn copy_into(file: &Path, base: &Path, folder: &Path) -> Result<()> {
 
 /// The most bytes that a browser fetches to show the first page.
 const BUDGET_BYTES: u64 = 450 * 1024;
+/// The most bytes of each file that is fetched later.
+const PART_BUDGET_BYTES: u64 = 120 * 1024;
 /// How the names of the parts begin that are fetched later.
 const PART: &str = "part";
 /// The splitter's script.
