@@ -46,9 +46,7 @@ fn file_or_page(request: &Request, policy: &HeaderValue) -> Response {
     if let Some(refusal) = refuse_writes(request.method()) {
         return refusal;
     }
-    let forever = path.starts_with("assets/");
-    let caching = if forever { "public, max-age=31536000, immutable" } else { "no-cache" };
-    if let Some(response) = file::<Files>(path, request.headers(), caching) {
+    if let Some(response) = file::<Files>(path, request.headers(), caching(path)) {
         return response;
     }
     if path.starts_with("assets/") || path.contains('.') {
@@ -63,11 +61,29 @@ fn file_or_page(request: &Request, policy: &HeaderValue) -> Response {
     }
 }
 
+/// How long clients use a file without asking again. The icon of the site has a fixed name, so it is used for a day.
+fn caching(path: &str) -> &'static str {
+    match path {
+        "icon.svg" => "public, max-age=86400",
+        _ if path.starts_with("assets/") => "public, max-age=31536000, immutable",
+        _ => "no-cache",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use axum::body::Body;
 
     use super::*;
+
+    #[test]
+    fn only_files_that_are_named_by_their_content_are_cached_for_ever() {
+        assert!(caching("assets/x-1.js").ends_with("immutable"));
+        assert_eq!(caching("icon.svg"), "public, max-age=86400");
+        for path in ["", "index.html", "assets", "t/x/rules"] {
+            assert_eq!(caching(path), "no-cache", "{path}");
+        }
+    }
 
     #[test]
     fn pages_are_read_only_and_say_so() {
