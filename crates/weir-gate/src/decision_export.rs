@@ -3,6 +3,7 @@
 //! The gate puts lines into a bounded queue. If the queue is full, lines are dropped and counted.
 
 mod line;
+mod settings;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -11,30 +12,7 @@ use tokio::sync::mpsc;
 
 use crate::tally::DecisionEvent;
 
-/// What the lines hold, and of how many decisions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DecisionExportSettings {
-    /// The share of decisions that are exported.
-    pub share: Share,
-    /// How lines name the subjects.
-    pub subjects: ShownSubjects,
-}
-
-/// A share, from more than nothing to all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Share(
-    /// In 2^-32. `None` for all.
-    Option<u32>,
-);
-
-/// How the lines of exported decisions name subjects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ShownSubjects {
-    /// As digests.
-    Hashed,
-    /// As the attributes by which rules count.
-    Plain,
-}
+pub use self::settings::{DecisionExportSettings, Share, ShownSubjects};
 
 /// The lines to deliver, in the order of the decisions.
 #[derive(Debug)]
@@ -58,22 +36,6 @@ pub(crate) struct DecisionExport {
 const QUEUE_MAX: usize = 10_000;
 /// The most lines that are delivered together.
 const BATCH_MAX: usize = QUEUE_MAX;
-
-impl Share {
-    /// The share of this number, which must be greater than 0 and at most 1.
-    pub fn new(share: f64) -> Option<Self> {
-        if !(share > 0.0 && share <= 1.0) {
-            return None;
-        }
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "the number is between 0 and 2^32, and a float is rounded to the next one in bounds"
-        )]
-        let fraction = (share * f64::from(u32::MAX)).ceil() as u32;
-        Some(Self((share < 1.0).then_some(fraction)))
-    }
-}
 
 impl DecisionExport {
     pub(crate) fn new(
@@ -101,7 +63,7 @@ impl DecisionExport {
 
     /// Whether the next decision is part of the share. Every n-th is, so that counts times n are exact.
     fn is_due(&self) -> bool {
-        let Share(Some(fraction)) = self.settings.share else { return true };
+        let Some(fraction) = self.settings.share.fraction() else { return true };
         let before = self.due.fetch_add(fraction, Ordering::Relaxed);
         before.checked_add(fraction).is_none()
     }

@@ -7,6 +7,7 @@ mod accounts;
 mod actor;
 mod alerts;
 mod audit;
+mod audit_lines;
 mod ceilings;
 mod connection;
 mod convert;

@@ -7,7 +7,8 @@ use weir_domain::id::{GateId, SessionId, TenantId, UserId};
 
 use crate::accounts::Accounts;
 use crate::alerts::Alerts;
-use crate::audit::{Audit, NewAudit, lines};
+use crate::audit::{Audit, NewAudit};
+use crate::audit_lines;
 use crate::ceilings::Ceilings;
 use crate::connection::PooledConnection;
 use crate::convert::uuid;
@@ -110,7 +111,7 @@ impl Tx {
     /// Commits the transaction.
     pub async fn commit(self) -> Result<(), StoreError> {
         self.inner.commit().await?;
-        self.appended.iter().for_each(lines::log);
+        self.appended.iter().for_each(audit_lines::log);
         Ok(())
     }
 

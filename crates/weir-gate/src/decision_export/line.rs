@@ -8,11 +8,11 @@ use weir_domain::rulebook::ActiveRule;
 use weir_wire::check::{AnswerCode, Degraded};
 use weir_wire::time::DateTime;
 
-use super::ShownSubjects;
+use super::settings::ShownSubjects;
 use crate::tally::{DecisionEvent, decisions};
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct ExportedDecision<'a> {
     at: DateTime,
     tenant: String,
     key: String,
@@ -20,7 +20,7 @@ struct Line<'a> {
     operation: &'static str,
     cost: u64,
     allowed: bool,
-    rules: Vec<RuleLine<'a>>,
+    rules: Vec<ExportedRule<'a>>,
     degraded: Option<&'static str>,
     code: Option<&'static str>,
     rulebook_version: u64,
@@ -28,7 +28,7 @@ struct Line<'a> {
 }
 
 #[derive(Serialize)]
-struct RuleLine<'a> {
+struct ExportedRule<'a> {
     rule: &'a str,
     allowed: bool,
     shadow: bool,
@@ -38,13 +38,13 @@ struct RuleLine<'a> {
 /// The JSON of a decision, without the end of the line.
 pub(super) fn of(event: &DecisionEvent<'_>, subjects: ShownSubjects) -> String {
     let (request, answer) = (event.request(), event.answer);
-    let rules = decisions(event).into_iter().map(|decision| RuleLine {
+    let rules = decisions(event).into_iter().map(|decision| ExportedRule {
         rule: decision.rule.rule.name(),
         allowed: decision.passes,
         shadow: decision.shadow,
         subject: subject(event, decision.rule, decision.request, subjects),
     });
-    let line = Line {
+    let exported = ExportedDecision {
         at: event.at.into(),
         tenant: event.tenant.to_string(),
         key: event.key.to_string(),
@@ -58,7 +58,7 @@ pub(super) fn of(event: &DecisionEvent<'_>, subjects: ShownSubjects) -> String {
         rulebook_version: answer.rulebook_version,
         took_us: u64::try_from(event.took.as_micros()).unwrap_or(u64::MAX),
     };
-    serde_json::to_string(&line).expect("texts and numbers can be written as JSON")
+    serde_json::to_string(&exported).expect("texts and numbers can be written as JSON")
 }
 
 /// The attributes by which a rule counts, or their digest. `None` for a rule that counts everything together.

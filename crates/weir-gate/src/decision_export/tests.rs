@@ -46,7 +46,7 @@ fn rule() -> ActiveRule {
     ActiveRule::new(RuleId::from_u128(3), rule, Overrides::default())
 }
 
-/// Offers a decision of `per-user` about Ada so many times.
+/// Offers a decision of `per-user` about Ada this number of times.
 fn offer(export: &DecisionExport, times: usize) {
     let request = Request::parse(RequestDraft {
         namespace: "api".to_owned(),
@@ -114,7 +114,7 @@ fn line_names_the_subject_only_if_it_is_asked_to() {
 }
 
 #[test]
-fn share_is_kept_exactly() {
+fn share_is_exact() {
     for (share, exported) in [(1.0, 1_000), (0.5, 500), (0.1, 100), (0.001, 1)] {
         let (export, mut of_export) = export(share, ShownSubjects::Hashed);
         offer(&export, 1_000);

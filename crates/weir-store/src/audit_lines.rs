@@ -1,14 +1,8 @@
 //! Audit entries as lines of the log of the process, for installations that collect logs.
 
 use serde_json::Value;
-use tracing::Level;
 
-use super::NewAudit;
-
-/// Whether the log has lines for audit entries.
-pub(crate) fn are_logged() -> bool {
-    tracing::enabled!(target: "weir::audit", Level::DEBUG)
-}
+use crate::audit::NewAudit;
 
 /// Logs a committed entry. `before` and `after` are JSON texts.
 pub(crate) fn log(entry: &NewAudit) {
