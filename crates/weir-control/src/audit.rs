@@ -19,6 +19,9 @@ mod ocsf;
 pub(crate) mod of_operator;
 pub(crate) mod of_tenant;
 
+/// The largest sequence number that JSON can hold exactly.
+const AFTER_MAX: u64 = (1 << 53) - 1;
+
 /// The filter and page of entries.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -102,8 +105,13 @@ impl AuditQuery {
             let reason = "cannot be combined with `order=asc`, which reads every entry";
             return Err(Problem::invalid_field(field, reason).into());
         }
+        let after = self.after.unwrap_or(0);
+        if after > AFTER_MAX {
+            let reason = format!("must be from 0 to {AFTER_MAX}");
+            return Err(Problem::invalid_field("after", reason).into());
+        }
         let limit = listing::limit(self.limit)?;
-        let Some(rows) = tx.audit().tail(log, self.after.unwrap_or(0), limit).await? else {
+        let Some(rows) = tx.audit().tail(log, after, limit).await? else {
             let reason = "must be `desc`: this list joins several logs, which have no common order";
             return Err(Problem::invalid_field("order", reason).into());
         };

@@ -286,6 +286,8 @@ fn bound_parameter(parameter: &mut Value) {
         }
         ("query", "time_zone") => json!({ "minLength": 1, "maxLength": ZONE_CHARS_MAX }),
         ("query", "step_s") => json!({ "minimum": 10, "maximum": 366 * 86_400, "multipleOf": 10 }),
+        // Whole numbers that JSON holds exactly.
+        ("query", "after") => json!({ "minimum": 0, "maximum": (1_u64 << 53) - 1 }),
         ("query", "deny_status") => json!({ "enum": [200, 429], "minimum": 200, "maximum": 429 }),
         ("query", "ids") => {
             let rule = id("rule");

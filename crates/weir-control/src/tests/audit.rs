@@ -255,6 +255,7 @@ async fn parameters_that_contradict_each_other_are_refused() {
         ("me/audit?order=asc&action=rule", "action"),
         ("me/audit?order=asc&cursor=x", "cursor"),
         ("me/audit?order=asc&limit=201", "limit"),
+        ("me/audit?order=asc&after=9007199254740992", "after"),
         ("operator/audit?order=asc", "order"),
     ] {
         let answer = plane.ask("GET", &format!("/v1/{path}")).bearer(&operator.token).send().await;
