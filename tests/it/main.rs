@@ -11,6 +11,7 @@ mod concurrency;
 mod control_planes;
 mod dashboard;
 mod decisions;
+mod deferred;
 mod exactness;
 mod failures;
 mod guide;

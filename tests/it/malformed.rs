@@ -2,6 +2,7 @@
 
 mod admin;
 mod checks;
+mod deferred;
 mod exhausts;
 mod leases;
 mod reservations;

@@ -40,6 +40,7 @@ mod after_answer;
 mod alerting;
 mod answers;
 mod change;
+mod deferred;
 mod error;
 mod etag;
 mod housekeeping;
@@ -66,7 +67,7 @@ pub use macs::Macs;
 pub use mails::reset_link;
 pub use openapi::{openapi, router};
 pub use passwords::{Busy, Passwords, RefusedPassword};
-pub use sealing::Sealing;
+pub use sealing::{sealing, sealing_keys};
 pub use sessions::{reset_digest, signup_digest};
 pub use state::{
     AUDIT_DAYS, Authentication, ControlParts, ControlSettings, ControlState, MailParts,

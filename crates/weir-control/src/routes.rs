@@ -7,7 +7,7 @@ use weir_http::json::BodyLimit;
 
 use crate::state::ControlState;
 use crate::{
-    alerts, api_keys, apply, audit, ceilings, health, invitations, me, members, metrics,
+    alerts, api_keys, apply, audit, ceilings, deferred, health, invitations, me, members, metrics,
     namespaces, operator, overrides, profiles, replicas, rules, sessions, simulate, stats,
     subjects, tenants, tester, webhooks,
 };
@@ -185,6 +185,10 @@ fn webhooks() -> OpenApiRouter<ControlState> {
         .routes(routes!(webhooks::test::test))
         .routes(routes!(webhooks::deliveries::list))
         .routes(routes!(webhooks::again::again))
+        .routes(routes!(deferred::read::read))
+        .routes(routes!(deferred::list::list))
+        .routes(routes!(deferred::retry::retry))
+        .routes(routes!(deferred::delete::delete))
 }
 
 fn replicas() -> OpenApiRouter<ControlState> {

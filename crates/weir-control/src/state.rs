@@ -7,10 +7,11 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use weir_domain::time::{Clock, Timestamp};
 use weir_mail::Mailer;
+use weir_redis::deferred::DeferredJobs;
 use weir_redis::limiter::Limiter;
 use weir_redis::signal::Signal;
 use weir_store::{Retention, Store};
-use weir_webhook::Sender;
+use weir_webhook::{Sealing, Sender};
 
 use crate::actor::denials::Denials;
 use crate::after_answer::AfterAnswer;
@@ -21,7 +22,6 @@ use crate::macs::Macs;
 use crate::meters::Meters;
 use crate::overrides::bulk_limiter::BulkLimiter;
 use crate::passwords::Passwords;
-use crate::sealing::Sealing;
 use crate::simulate::room::RunLimiter;
 use crate::stats::live::watchers::Live;
 use crate::tokens::AccessTokens;
@@ -43,6 +43,8 @@ pub struct ControlParts {
     pub signal: Signal,
     /// The limiter, which inspects and resets counters.
     pub limiter: Limiter,
+    /// The queues of deferred jobs.
+    pub deferred: DeferredJobs,
     /// The clock of every time stamp.
     pub clock: Clock,
     /// The source of ids and secrets.

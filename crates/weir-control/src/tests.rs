@@ -8,6 +8,7 @@ mod audit;
 mod backtests;
 mod bounds;
 mod ceilings;
+mod deferred;
 mod documents;
 mod events;
 mod isolation;

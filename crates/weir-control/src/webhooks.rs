@@ -3,12 +3,11 @@
 use weir_domain::id::{TenantId, WebhookId};
 use weir_http::problem::Problem;
 use weir_store::{DeliveryRow, WebhookHealth, WebhookRow, WebhookWrite};
-use weir_webhook::{Target, WebhookSecret};
+use weir_webhook::{Target, WebhookSecret, webhook_owner};
 use weir_wire::webhooks::{Delivery, DeliveryState, Webhook, WebhookBody};
 
 use crate::change::Change;
 use crate::names;
-use crate::sealing::webhook_owner;
 use crate::state::ControlState;
 
 pub(crate) mod again;

@@ -113,6 +113,8 @@ ids! {
     WebhookId = "webhook";
     /// A delivery to a webhook, however often it is attempted.
     DeliveryId = "delivery";
+    /// A job that waits until the limits permit it. It follows from the tenant and the job's idempotency key.
+    DeferredId = "deferred";
     /// An alert of a tenant.
     AlertId = "alert";
     /// One running gate process.

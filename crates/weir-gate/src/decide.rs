@@ -5,6 +5,7 @@
 
 mod admission;
 mod count;
+mod deferred;
 mod denied;
 mod leased;
 mod outage;
@@ -26,6 +27,7 @@ use crate::caller::Caller;
 use crate::state::GateState;
 use crate::together::Together;
 
+pub(crate) use self::deferred::{decide_deferred, order_of};
 pub(crate) use self::pending::KeyReused;
 pub(crate) use self::renewal::{LeaseSettled, release, renew};
 pub(crate) use self::reservation::{Committed, Refused, Reserved, commit, exhaust, reserve};

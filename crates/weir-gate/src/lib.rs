@@ -1,7 +1,7 @@
 //! The data plane: `/check`, `/authorize`, Envoy's rate limit service, the rulebook in memory, and the answers while Redis is away.
 //!
 //! A check uses memory and at most one call of Redis, never Postgres or the control plane. A denied request for units of a
-//! lease takes a second call. The modules are listed in reading order: `check`, `reservations`, `renewals`, `authorize` and `rls` receive
+//! lease takes a second call. The modules are listed in reading order: `check`, `reservations`, `renewals`, `deferred`, `authorize` and `rls` receive
 //! requests,
 //! `decide` is the pipeline, and the modules below are its parts.
 
@@ -13,6 +13,7 @@ mod bytes;
 mod caller;
 mod check;
 mod decide;
+mod deferred;
 mod exhaust;
 mod finish;
 mod headers;
@@ -49,6 +50,7 @@ mod health;
 mod openapi;
 
 pub use decision_export::{DecisionExportSettings, DecisionLines, Share, ShownSubjects};
+pub use deferred::{DeferralParts, DeferredWorkers};
 pub use lease_keeper::LeaseKeeper;
 pub use openapi::{openapi, router};
 pub use rls::rate_limit_service;

@@ -34,6 +34,7 @@ pub(crate) struct Meters {
     lost_units: Counter,
     reservations: [(ReservationEvent, Counter); 4],
     leases: [(LeaseEvent, Counter); 4],
+    deferred: [(DeferredEvent, Counter); 5],
     tenant_rate_denied: Counter,
     exported_decisions: Counter,
     dropped_decisions: Counter,
@@ -126,6 +127,36 @@ impl LeaseEvent {
     }
 }
 
+/// An event in the life of a deferred job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DeferredEvent {
+    /// It was stored.
+    Stored,
+    /// It was delivered.
+    Delivered,
+    /// A delivery failed; it is repeated.
+    Undelivered,
+    /// It became a dead letter.
+    Failed,
+    /// It was cancelled by a caller.
+    Cancelled,
+}
+
+impl DeferredEvent {
+    const ALL: [Self; 5] =
+        [Self::Stored, Self::Delivered, Self::Undelivered, Self::Failed, Self::Cancelled];
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Stored => "stored",
+            Self::Delivered => "delivered",
+            Self::Undelivered => "undelivered",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
 const BUCKETS: [f64; 12] =
     [0.000_1, 0.000_25, 0.000_5, 0.001, 0.002, 0.004, 0.006, 0.008, 0.01, 0.02, 0.05, 0.1];
 
@@ -204,6 +235,11 @@ impl Meters {
                 let help = "Leases of concurrency limits that were granted, renewed or released, or had ended.";
                 let labels = [("event", event.as_str())];
                 (event, names.labelled("weir_concurrency_leases_total", help, &labels))
+            }),
+            deferred: DeferredEvent::ALL.map(|event| {
+                let help = "Deferred jobs by event. `undelivered`: a delivery that is repeated.";
+                let labels = [("event", event.as_str())];
+                (event, names.labelled("weir_deferred_jobs_total", help, &labels))
             }),
             exported_decisions: names.counter(
                 "weir_exported_decisions_total",
@@ -404,6 +440,13 @@ impl Meters {
     pub(crate) fn leases(&self, event: LeaseEvent, count: u64) {
         for (_, counter) in self.leases.iter().filter(|(known, _)| *known == event) {
             counter.increment(count);
+        }
+    }
+
+    /// Counts an event in the life of a deferred job.
+    pub(crate) fn deferred(&self, event: DeferredEvent) {
+        for (_, counter) in self.deferred.iter().filter(|(known, _)| *known == event) {
+            counter.increment(1);
         }
     }
 

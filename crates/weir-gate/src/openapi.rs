@@ -13,7 +13,7 @@ use weir_http::plane;
 use weir_wire::bounds::with_bounds;
 
 use crate::state::GateState;
-use crate::{authorize, check, exhaust, health, renewals, reservations};
+use crate::{authorize, check, deferred, exhaust, health, renewals, reservations};
 
 #[derive(utoipa::OpenApi)]
 #[openapi(
@@ -72,6 +72,8 @@ fn routes() -> OpenApiRouter<GateState> {
         .routes(routes!(exhaust::exhaust))
         .routes(routes!(renewals::renew))
         .routes(routes!(renewals::release))
+        .routes(routes!(deferred::defer))
+        .routes(routes!(deferred::read, deferred::cancel))
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
         .routes(routes!(health::metrics))
@@ -82,7 +84,7 @@ fn routes() -> OpenApiRouter<GateState> {
 fn cors(origins: &[HeaderValue]) -> CorsLayer {
     CorsLayer::new()
         .allow_origin(origins.to_vec())
-        .allow_methods([Method::POST, Method::GET])
+        .allow_methods([Method::POST, Method::GET, Method::DELETE])
         .allow_headers([
             header::AUTHORIZATION,
             header::CONTENT_TYPE,

@@ -9,6 +9,7 @@ use weir_domain::time::Clock;
 use weir_redis::limiter::Limiter;
 
 use crate::decision_export::{DecisionExport, DecisionExportSettings, DecisionLines};
+use crate::deferred::Deferral;
 use crate::denial_cache::DenialCache;
 use crate::heavy_matching::HeavyMatching;
 use crate::leases::Leases;
@@ -57,6 +58,8 @@ pub struct GateParts {
     pub(crate) monotonic: Monotonic,
     /// The randomness of the ids of reservations.
     pub(crate) random: Random,
+    /// Deferred jobs, if the gate can sign them.
+    pub(crate) deferral: OnceLock<Arc<Deferral>>,
 }
 
 /// A source of randomness that is suitable for secrets.
@@ -109,6 +112,7 @@ impl GateState {
             clock,
             monotonic,
             random,
+            deferral: OnceLock::new(),
         }))
     }
 

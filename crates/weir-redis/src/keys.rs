@@ -26,6 +26,19 @@ pub(crate) fn marker_of(bucket: Bucket) -> String {
     format!("weir:{{{}}}:marker", bucket.tag())
 }
 
+/// The part of the names of a tenant's deferred jobs where others have the namespace. No namespace has this name.
+const DEFERRED: &str = "-";
+
+/// A part of the queue of a tenant's deferred jobs: `weir:{tag}:tenant:-:part`.
+pub(crate) fn deferred(bucket: Bucket, tenant: &str, part: &str) -> String {
+    format!("weir:{{{}}}:{tenant}:{DEFERRED}:{part}", bucket.tag())
+}
+
+/// The tenants with deferred jobs whose queues have this hash tag: `weir:{tag}:deferred`.
+pub(crate) fn deferring_tenants(bucket: Bucket) -> String {
+    format!("weir:{{{}}}:deferred", bucket.tag())
+}
+
 /// The hash tag of the budgets of attempts. One tag, so that one script can charge several.
 pub(crate) const ATTEMPTS: &str = "attempts";
 

@@ -5,6 +5,7 @@
 //! - `signal` publishes versions of the rulebook and receives them; a signal carries no content. It also detects that Redis
 //!   lost its data.
 //! - `attempts` counts sign-in attempts for all control planes together.
+//! - `deferred` holds jobs that wait until the limits permit them.
 //! - `client` connects: to one server, to the primary that Sentinels name, or to the primaries of a cluster.
 //! - `suitability` reports to operators whether Weir can use a Redis.
 //! - `usage` estimates the keys of each tenant, from a random sample.
@@ -14,6 +15,7 @@
 
 pub mod attempts;
 mod client;
+pub mod deferred;
 pub mod error;
 pub mod keys;
 pub mod limiter;

@@ -6,7 +6,9 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::Args;
 
-pub use self::control::{ControlArgs, ControlSettings, jwt_key_of_environment};
+pub use self::control::{
+    ControlArgs, ControlSettings, jwt_key_of_environment, signing_keys, webhook_key_of_environment,
+};
 pub use self::database::{DatabaseArgs, MigrateArgs, Migration};
 pub use self::decisions::{DecisionSettings, Destination};
 pub use self::gate::{GateArgs, GateSettings};
@@ -85,9 +87,13 @@ impl Settings {
         let shared = (listener.clone(), database_url, redis.clone());
         let control = args.control.parse(&mut problems, runs_control, shared, (mail, oidc));
         let shared = (listener.clone(), gate_database_url, redis);
-        let gate = args.gate.parse(&mut problems, shared, redis_budget);
+        let reach = control.as_ref().map(|control| control.webhook_reach).unwrap_or_default();
+        let gate = args.gate.parse(&mut problems, shared, redis_budget, reach);
         problems.none()?;
-        let (control, gate) = control.zip(gate).context("WEIR_REDIS_URL was checked")?;
+        let (control, mut gate) = control.zip(gate).context("WEIR_REDIS_URL was checked")?;
+        if runs_control && gate.sealing_keys.is_empty() {
+            gate.sealing_keys = weir_control::sealing_keys(&control.signing_keys)?;
+        }
         Ok(Self {
             operations: listener.operations,
             drain,

@@ -220,6 +220,8 @@ fn gate_settings(
             .iter()
             .filter_map(|origin| HeaderValue::from_str(origin).ok())
             .collect(),
+        sealing_keys: weir_control::sealing_keys(&[signing_key(&data_dir.join("jwt.key"))?])?,
+        webhook_reach: weir_webhook::Reach::Anywhere,
     })
 }
 

@@ -26,6 +26,7 @@ mod schemas;
 mod serve;
 mod telemetry;
 mod user;
+mod webhook_key;
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -56,6 +57,8 @@ enum Command {
     Health(health::HealthArgs),
     /// Report whether Weir can use a Redis; exits with 0 if it can
     CheckRedis(Box<check_redis::CheckRedisArgs>),
+    /// Print the key with which gates sign deferred jobs, derived from the signing key of the control plane
+    WebhookKey(webhook_key::WebhookKeyArgs),
     /// Print the OpenAPI documents of both planes
     Openapi(openapi::OpenapiArgs),
     #[command(flatten)]
@@ -83,6 +86,7 @@ fn main() -> ExitCode {
             Command::Audit(args) => audit::run(args).await,
             Command::Health(args) => health::run(args).await,
             Command::CheckRedis(args) => check_redis::run(*args).await,
+            Command::WebhookKey(args) => webhook_key::run(args),
             Command::Openapi(args) => openapi::run(&args),
             Command::RulesAsCode(command) => return rules_as_code::run(command).await,
             Command::Completions { shell } => {

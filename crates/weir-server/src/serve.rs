@@ -10,19 +10,23 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use weir_control::{
     AccessTokens, Authentication, ControlParts, ControlState, LoginThrottle, Macs, MailParts,
-    Passwords, ProviderParts, Sealing, WebhookParts,
+    Passwords, ProviderParts, WebhookParts,
 };
 use weir_domain::id::GateId;
-use weir_gate::{Follower, FollowerSettings, GateState, LeaseKeeper, Recorder, RecorderSettings};
+use weir_gate::{
+    DeferralParts, DeferredWorkers, Follower, FollowerSettings, GateState, LeaseKeeper, Recorder,
+    RecorderSettings,
+};
 use weir_http::plane::{self, Plane, PlaneSettings, Surface};
 use weir_http::serve::{ListenerMeters, ServeSettings, bind, serve};
 use weir_mail::Mailer;
+use weir_redis::deferred::DeferredJobs;
 use weir_redis::limiter::{Limiter, LimiterSettings};
 use weir_redis::placement::LAYOUT;
 use weir_redis::signal::Signal;
 use weir_store::{PoolSettings, Role, Store, StoreError};
 use weir_trace::{TraceSettings, Traces};
-use weir_webhook::Sender;
+use weir_webhook::{Sealing, Sender};
 
 use crate::config::{
     self, ControlSettings, DecisionSettings, GateSettings, ListenerSettings, ServeArgs, Settings,
@@ -38,6 +42,8 @@ const CONFINE_EVERY: Duration = Duration::from_secs(1);
 const VERIFY_EVERY: Duration = Duration::from_secs(1);
 /// The deadline of one check of the address of Redis.
 const REDIS_DEADLINE: Duration = Duration::from_secs(2);
+/// The deadline of one delivery of a deferred job. With the check, it is shorter than a claim.
+const DEFERRED_DEADLINE: Duration = Duration::from_secs(8);
 const REQUEST_DEADLINE: Duration = Duration::from_secs(15);
 /// The budget of inspections and resets, whose callers are people. Checks have a shorter one.
 const TESTER_BUDGET: Duration = Duration::from_secs(1);
@@ -46,6 +52,7 @@ const TESTER_BUDGET: Duration = Duration::from_secs(1);
 pub async fn run(mut args: ServeArgs) -> anyhow::Result<()> {
     telemetry::start(&args.log, Lines::ByTerminal)?;
     args.control.jwt_key = config::jwt_key_of_environment();
+    args.gate.webhook_key = config::webhook_key_of_environment();
     let mut settings = Settings::parse(&args)?;
     limit_connections(&mut settings);
     let running = Running::default();
@@ -147,7 +154,7 @@ pub fn start_control(
     compare_layout(store.clone(), running);
     let redis = settings.redis;
     verify_redis(redis.clone(), running);
-    let usage_redis = redis.clone();
+    let (usage_redis, deferred_redis) = (redis.clone(), redis.clone());
     let limiter_settings = LimiterSettings { budget: TESTER_BUDGET, ..Default::default() };
     let macs = Macs::new(&settings.signing_keys).context("read the signing keys")?;
     let drained = || running.drained.clone();
@@ -170,7 +177,8 @@ pub fn start_control(
             macs,
         },
         webhooks: WebhookParts {
-            sealing: Sealing::new(&settings.signing_keys).context("read the signing keys")?,
+            sealing: weir_control::sealing(&settings.signing_keys)
+                .context("read the signing keys")?,
             sender: Sender::new(settings.webhook_reach)
                 .map_err(anyhow::Error::from_boxed)
                 .context("prepare sending to webhooks")?,
@@ -178,6 +186,7 @@ pub fn start_control(
         mail,
         provider: settings.oidc.map(|oidc| ProviderParts { name: oidc.name, oidc: oidc.provider }),
         limiter,
+        deferred: DeferredJobs::new(deferred_redis),
         clock: edge::clock(),
         random: edge::random(),
         settings: weir_control::ControlSettings {
@@ -249,6 +258,15 @@ pub fn start_gate(
         keeper.run(drained).await;
         drop(returned);
     });
+    if let Some(sealing) = Sealing::new(&settings.sealing_keys) {
+        let sender = Sender::with_deadline(settings.webhook_reach, DEFERRED_DEADLINE)
+            .map_err(anyhow::Error::from_boxed)
+            .context("prepare sending to webhooks")?;
+        let (jobs, store) = (DeferredJobs::new(redis.clone()), store.clone());
+        let parts = DeferralParts { jobs, store, sealing, sender };
+        let workers = DeferredWorkers::new(state.clone(), parts);
+        running.spawn("deferred jobs", workers.run(running.stop.clone()));
+    }
     let follower = Follower::new(state.clone(), store, follower_settings);
     running.spawn("rulebook follower", follower.run(redis, running.stop.clone()));
     let router = weir_gate::router(state.clone(), &settings.dashboard_origins);

@@ -111,5 +111,6 @@ pub use tx::{Scope, Tx};
 pub use usage::{RedisUsage, Usage, UsageFilter, UsageRow};
 pub use users::{NewUser, UserRow, Users};
 pub use webhooks::{
-    NewWebhook, PreviousSecret, WebhookHealth, WebhookRotation, WebhookRow, WebhookWrite, Webhooks,
+    NewWebhook, PreviousSecret, WebhookHealth, WebhookRotation, WebhookRow, WebhookTarget,
+    WebhookWrite, Webhooks,
 };

@@ -82,6 +82,21 @@ pub struct WebhookRow {
     pub updated_at: Timestamp,
 }
 
+/// The part of a webhook that is needed to send to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebhookTarget {
+    /// The webhook's id.
+    pub id: WebhookId,
+    /// The URL to send to.
+    pub url: String,
+    /// Whether deliveries are sent.
+    pub enabled: bool,
+    /// The sealed secret.
+    pub secret: Vec<u8>,
+    /// The secret before the last rotation, while both sign.
+    pub previous: Option<PreviousSecret>,
+}
+
 /// The secret before a rotation, which signs until the overlap ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreviousSecret {
@@ -224,6 +239,30 @@ impl<'t> Webhooks<'t> {
         .fetch_all(self.conn)
         .await?;
         Ok(page.listing(rows.into_iter().map(Into::into).collect()))
+    }
+
+    /// Returns what a gate needs to send to the webhooks of a tenant.
+    pub async fn targets(self, tenant_id: TenantId) -> Result<Vec<WebhookTarget>, StoreError> {
+        let rows = sqlx::query!(
+            "-- webhooks.targets
+            SELECT id, url, enabled, secret, previous_secret, previous_expires_at
+            FROM webhooks
+            WHERE tenant_id = $1",
+            uuid(tenant_id.to_u128()),
+        )
+        .fetch_all(self.conn)
+        .await?;
+        let rows = rows.into_iter().map(|row| WebhookTarget {
+            id: WebhookId::from_u128(row.id.as_u128()),
+            url: row.url,
+            enabled: row.enabled,
+            secret: row.secret,
+            previous: row
+                .previous_secret
+                .zip(row.previous_expires_at)
+                .map(|(secret, at)| PreviousSecret { secret, expires_at: timestamp(at) }),
+        });
+        Ok(rows.collect())
     }
 
     /// Updates a webhook. `None` if the tenant has no such webhook.

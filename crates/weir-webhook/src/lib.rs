@@ -5,11 +5,13 @@
 //! Messages are signed as Standard Webhooks specifies.
 
 mod address;
+mod sealing;
 mod secret;
 mod sender;
 mod target;
 
 pub use address::is_public;
+pub use sealing::{InvalidSealingKey, Sealing, SealingKey, webhook_owner};
 pub use secret::{InvalidSecret, WebhookSecret};
 pub use sender::{Attempt, Message, RESPONSE_BYTES_MAX, Sender};
 pub use target::{InvalidTarget, Reach, Target};

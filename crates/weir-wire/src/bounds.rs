@@ -17,6 +17,7 @@ use weir_domain::rule::{CONDITIONS_MAX, COUNT_BY_MAX, DESCRIPTION_CHARS_MAX};
 
 use crate::apply::APPLY_RULES_MAX;
 use crate::check::BATCH_MAX;
+use crate::deferred::{NOT_AFTER_MS_MAX, NOT_AFTER_MS_MIN};
 use crate::document;
 use crate::leases::LEASE_CHARS_MAX;
 use crate::overrides::{BULK_OVERRIDES_MAX, REASON_CHARS_MAX};
@@ -231,7 +232,14 @@ fn other_fields() -> Vec<(&'static str, &'static str, Value)> {
         ("CommitBody", "reservation", reservation.clone()),
         ("CancelBody", "reservation", reservation),
         ("LeaseBody", "lease", json!({ "pattern": LEASE, "maxLength": LEASE_CHARS_MAX })),
-        ("RefundBody", "idempotency_key", key),
+        ("RefundBody", "idempotency_key", key.clone()),
+        ("DeferBody", "idempotency_key", key),
+        ("DeferBody", "target", json!({ "pattern": id("webhook") })),
+        (
+            "DeferBody",
+            "not_after_ms",
+            json!({ "minimum": NOT_AFTER_MS_MIN, "maximum": NOT_AFTER_MS_MAX }),
+        ),
         ("BatchBody", "checks", list(BATCH_MAX)),
         ("AlertBody", "thresholds_percent", with(list(THRESHOLDS_MAX), &thresholds)),
         ("AlertBody", "share_percent", share.clone()),

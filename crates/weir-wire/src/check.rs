@@ -158,6 +158,8 @@ pub enum AnswerCode {
     TenantRate,
     /// Allowed: limits are turned off for the tenant or for the installation.
     EnforcementOff,
+    /// Denied: the queue of the tenant's deferred jobs is full. `limit` is the most jobs that can wait.
+    QueueFull,
 }
 
 impl AnswerCode {
@@ -166,6 +168,7 @@ impl AnswerCode {
         match self {
             Self::TenantRate => "tenant_rate",
             Self::EnforcementOff => "enforcement_off",
+            Self::QueueFull => "queue_full",
         }
     }
 }

@@ -10,6 +10,7 @@ pub mod backtest;
 pub mod bounds;
 pub mod ceilings;
 pub mod check;
+pub mod deferred;
 #[cfg(feature = "openapi")]
 mod document;
 pub mod leases;

@@ -21,6 +21,7 @@
 {{- $_ := set $settings "WEIR_GATE_ADDR" "0.0.0.0:8081" -}}
 {{- $_ := set $settings "WEIR_STATE_DIR" "/var/lib/weir" -}}
 {{- if $values.gate.rateLimitService.enabled }}{{ $_ := set $settings "WEIR_RLS_ADDR" "0.0.0.0:8082" }}{{ end -}}
+{{- if $values.secrets.gate.webhookKeyKey }}{{ $_ := set $settings "WEIR_WEBHOOK_KEY_FILE" "/run/weir/plane/webhook_key" }}{{ end -}}
 {{- if $values.gate.url }}{{ $_ := set $settings "WEIR_GATE_URL" $values.gate.url }}{{ end -}}
 {{- if $values.control.url }}{{ $_ := set $settings "WEIR_DASHBOARD_ORIGINS" $values.control.url }}{{ end -}}
 {{- end -}}
@@ -105,6 +106,7 @@ spec:
   volumes:
     {{- $items := dict "database_url" $secret.databaseUrlKey }}
     {{- if eq .component "control" }}{{ $_ := set $items "jwt_key" $secret.jwtKeyKey }}{{ end }}
+    {{- if and (eq .component "gate") $secret.webhookKeyKey }}{{ $_ := set $items "webhook_key" $secret.webhookKeyKey }}{{ end }}
     {{- include "weir.secretVolume" (dict "name" "plane" "secret" $secret.existingSecret "items" $items) | nindent 4 }}
     {{- with $root.Values.secrets.redis }}
     {{- $items := dict "redis_url" .urlKey }}

@@ -52,13 +52,18 @@ pub async fn shared() -> &'static Stack {
 impl Stack {
     /// Starts all processes. A check waits at most `redis_budget_ms` for Redis.
     pub async fn start(redis_budget_ms: u32) -> Self {
-        let servers = tokio::task::spawn_blocking(|| {
+        Self::start_with_redis(redis_budget_ms, Vec::new()).await
+    }
+
+    /// The same with more lines of the configuration of Redis.
+    pub async fn start_with_redis(redis_budget_ms: u32, settings: Vec<String>) -> Self {
+        let servers = tokio::task::spawn_blocking(move || {
             let scratch = ScratchDir::create().expect("a scratch folder");
             let at = |name: &str| scratch.path().join(name);
             let options = PostgresOptions { data_dir: at("postgres"), durable: false };
             let postgres = Postgres::start(options).expect("start Postgres");
             postgres.create_database("weir").expect("create the database");
-            let options = RedisOptions { data_dir: at("redis"), settings: Vec::new() };
+            let options = RedisOptions { data_dir: at("redis"), settings };
             (scratch, postgres, Redis::start(options).expect("start Redis"))
         });
         let (scratch, postgres, redis) = servers.await.expect("the servers start");
@@ -157,6 +162,8 @@ impl Stack {
             ("WEIR_DRAIN_MS", "0".to_owned()),
             ("WEIR_GATE_ADDR", address.clone()),
             ("WEIR_STATE_DIR", folder.join("state").display().to_string()),
+            ("WEIR_WEBHOOK_KEY", webhook_key(&self.signing_key)),
+            ("WEIR_WEBHOOK_ALLOW_PRIVATE", "on".to_owned()),
         ];
         env.extend(settings.env);
         let authority = settings.redis_ca_file.map(|path| path.display().to_string());
@@ -234,6 +241,13 @@ pub fn signing_key() -> String {
     let source = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut seed));
     source.expect("the operating system gives randomness");
     STANDARD.encode(seed)
+}
+
+/// The key with which gates open the secrets of webhooks.
+fn webhook_key(signing_key: &str) -> String {
+    let printed = weir(&["webhook-key"], &[("WEIR_JWT_KEY", signing_key)], "");
+    assert!(printed.status.success(), "{}", String::from_utf8_lossy(&printed.stderr));
+    String::from_utf8_lossy(&printed.stdout).trim().to_owned()
 }
 
 fn free_address() -> String {

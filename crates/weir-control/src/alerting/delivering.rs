@@ -7,10 +7,9 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use weir_domain::time::Timestamp;
 use weir_store::{Attempted, DeliveryState, Due, Scope, Sending, StoreError};
-use weir_webhook::{Attempt, Message, WebhookSecret};
+use weir_webhook::{Attempt, Message, WebhookSecret, webhook_owner};
 
 use crate::meters::BackgroundTask;
-use crate::sealing::webhook_owner;
 use crate::state::ControlState;
 
 const EVERY: Duration = Duration::from_secs(1);

@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use weir_domain::id::{
-    AlertId, DeliveryId, InvitationId, KeyId, OverrideId, ProfileId, RuleId, SessionId, TenantId,
-    UserId, WebhookId,
+    AlertId, DeferredId, DeliveryId, InvitationId, KeyId, OverrideId, ProfileId, RuleId, SessionId,
+    TenantId, UserId, WebhookId,
 };
+use weir_redis::deferred::{DeferredJob, NewJob, Settled, Stored};
 use weir_store::{MemberRole, Scope};
 
 use super::support::{Answer, Member, Plane};
@@ -169,6 +170,10 @@ fn reporting() -> BTreeMap<&'static str, For> {
         ("webhooks_test", For::Members(Editor)),
         ("deliveries_list", For::Members(Viewer)),
         ("deliveries_retry", For::Members(Editor)),
+        ("deferred_read", For::Members(Viewer)),
+        ("deferred_list", For::Members(Viewer)),
+        ("deferred_retry", For::Members(Editor)),
+        ("deferred_delete", For::Members(Editor)),
         ("alerts_list", For::Members(Viewer)),
         ("alerts_create", For::Members(Editor)),
         ("alerts_update", For::Members(Editor)),
@@ -246,6 +251,7 @@ struct Things {
     invitation: String,
     webhook: String,
     delivery: String,
+    deferred: String,
     alert: String,
 }
 
@@ -279,6 +285,7 @@ impl Things {
         Self {
             webhook,
             delivery: delivery.text("/id"),
+            deferred: dead_letter(plane, &member.tenant).await.to_string(),
             alert: alert.text("/id"),
             user: member.user.clone(),
             invitation: invited.text("/invitation/id"),
@@ -302,9 +309,32 @@ impl Things {
             invitation: InvitationId::from_u128(1).to_string(),
             webhook: WebhookId::from_u128(1).to_string(),
             delivery: DeliveryId::from_u128(1).to_string(),
+            deferred: DeferredId::from_u128(1).to_string(),
             alert: AlertId::from_u128(1).to_string(),
         }
     }
+}
+
+/// A dead letter of a tenant.
+pub(super) async fn dead_letter(plane: &Plane, tenant: &str) -> DeferredId {
+    let tenant: TenantId = tenant.parse().expect("an id");
+    let id = DeferredId::from_u128(tenant.to_u128());
+    let job = DeferredJob {
+        namespace: "default".to_owned(),
+        attributes: BTreeMap::from([("user".to_owned(), "u-1".to_owned())]),
+        cost: 1,
+        target: WebhookId::from_u128(1).to_string(),
+        key: "key".to_owned(),
+        message: json!({ "data": { "payload": { "number": 1 } } }).to_string(),
+    };
+    let lasts = std::time::Duration::from_secs(60);
+    let new = NewJob { id, order: 1, fingerprint: "f", job: &job, lasts };
+    let stored = plane.state.deferred.put(tenant, &new).await.expect("Redis");
+    let Stored::Stored { state, claim: Some(claim), .. } = stored else { panic!("{stored:?}") };
+    let failed = Settled::Failed("the receiver answered 500".to_owned());
+    let claim = (id, state.order.as_str(), claim);
+    assert!(plane.state.deferred.settle(tenant, claim, &failed).await.expect("Redis"));
+    id
 }
 
 /// One operation of the document.
@@ -346,6 +376,7 @@ async fn ask(plane: &Plane, operation: &Operation, things: &Things, token: Optio
         .replace("{invitation}", &things.invitation)
         .replace("{webhook}", &things.webhook)
         .replace("{delivery}", &things.delivery)
+        .replace("{deferred}", &things.deferred)
         .replace("{alert}", &things.alert);
     assert!(!path.contains('{'), "no sample for a parameter of {path}");
     let mut ask = plane.ask(&operation.method, &path).header("if-match", "\"1\"");

@@ -27,7 +27,7 @@ use weir_webhook::{Reach, Sender};
 
 use crate::{
     AccessTokens, Authentication, ControlParts, ControlSettings, ControlState, LoginThrottle, Macs,
-    MailParts, Passwords, Random, Sealing, SigningKey, Signup, WebhookParts, router,
+    MailParts, Passwords, Random, SigningKey, Signup, WebhookParts, router,
 };
 
 pub(super) const PASSWORD: &str = "correct horse";
@@ -152,9 +152,10 @@ impl Plane {
             store: database.app.clone(),
             signal: Signal::start(redis.clone(), stop.clone()),
             limiter: limiter.clone(),
+            deferred: weir_redis::deferred::DeferredJobs::new(redis.clone()),
             clock: Clock::new(move || Timestamp::from_millis(clock.load(Ordering::SeqCst))),
             webhooks: WebhookParts {
-                sealing: Sealing::new(std::slice::from_ref(&key)).expect("usable"),
+                sealing: crate::sealing(std::slice::from_ref(&key)).expect("usable"),
                 sender: Sender::new(reach).expect("a client"),
             },
             auth: Authentication {

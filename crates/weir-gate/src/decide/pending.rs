@@ -1,7 +1,7 @@
 //! A request on its way through the pipeline.
 
 use std::slice;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use weir_domain::algorithm::LeaseId;
 use weir_domain::charge::RuleCharge;
@@ -55,6 +55,8 @@ pub(super) struct PendingCheck<'a> {
     pub(super) reservation: Option<String>,
     /// The effect of a reserve or commit in Redis.
     pub(super) settlement: Option<Settlement>,
+    /// Of a deferred job: the time for which its admission is recorded. Its denials are not recorded.
+    pub(super) admitted_for: Option<Duration>,
     pub(super) outcome: Option<Outcome>,
 }
 
@@ -100,6 +102,7 @@ impl<'a> PendingCheck<'a> {
             lease_id: None,
             reservation: None,
             settlement: None,
+            admitted_for: None,
             outcome: None,
         }
     }
@@ -266,6 +269,7 @@ impl<'a> PendingCheck<'a> {
         let key = self.idempotency_key()?.to_owned();
         let fingerprint = answer::fingerprint(self.request);
         let template = AnswerTemplate { reservation: self.reservation.clone(), ..self.template() };
-        Some(Idempotency { key, fingerprint, text: template.to_text() })
+        let (text, admitted_for) = (template.to_text(), self.admitted_for);
+        Some(Idempotency { key, fingerprint, text, admitted_for })
     }
 }

@@ -1,5 +1,7 @@
 //! Checks to decide, and their answers.
 
+use std::time::Duration;
+
 use weir_domain::algorithm::LeaseId;
 use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
@@ -56,6 +58,9 @@ pub struct Idempotency {
     pub fingerprint: String,
     /// Returned with a repeated answer.
     pub text: String,
+    /// Of a deferred job: an admission is recorded for this time, and a denial is not recorded. Otherwise each answer is
+    /// recorded for a minute.
+    pub admitted_for: Option<Duration>,
 }
 
 /// The answer to one check.

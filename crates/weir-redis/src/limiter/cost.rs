@@ -104,6 +104,7 @@ mod tests {
             key: "key".to_owned(),
             fingerprint: "fingerprint".to_owned(),
             text: "text".to_owned(),
+            admitted_for: None,
         };
         let repeatable = Asked { idempotency: Some(record), ..check(&one) };
         assert_eq!(of(&[repeatable]), CHECK + LIMIT + IDEMPOTENCY_RECORD);

@@ -150,8 +150,11 @@ impl Encoded {
         self.holding(check, acquires);
         if let Some(idempotency) = &check.idempotency {
             self.key(|keys| keys::idempotency(keys, owner, &idempotency.key));
-            let texts =
-                [idempotency.fingerprint.clone(), idempotency.text.clone(), RECORD_MS.to_string()];
+            let record_ms = match idempotency.admitted_for {
+                None => RECORD_MS.to_string(),
+                Some(time) => format!("-{}", time.as_millis().max(1)),
+            };
+            let texts = [idempotency.fingerprint.clone(), idempotency.text.clone(), record_ms];
             self.texts.extend(texts);
         }
         let mut written = 0;

@@ -77,7 +77,11 @@ impl ControlArgs {
         let webhook_reach = problems.reach(&self.webhook_allow_private);
         let retention = problems.retention(&self.stats_days);
         let audit_days = problems.audit_days(&self.audit_days);
-        let signing_keys = if signs { problems.signing_keys(self) } else { Vec::new() };
+        let signing_keys = if signs {
+            problems.signing_keys(self.jwt_key.as_ref(), self.jwt_key_file.as_ref())
+        } else {
+            Vec::new()
+        };
         Some(ControlSettings {
             listen,
             listener,
@@ -101,6 +105,20 @@ pub fn jwt_key_of_environment() -> Option<SecretString> {
     std::env::var("WEIR_JWT_KEY").ok().map(SecretString::from)
 }
 
+/// The same for the key with which gates open the secrets of webhooks.
+#[expect(clippy::disallowed_methods, reason = "the one file that reads the environment")]
+pub fn webhook_key_of_environment() -> Option<SecretString> {
+    std::env::var("WEIR_WEBHOOK_KEY").ok().map(SecretString::from)
+}
+
+/// The signing keys of the environment or of this file, for commands.
+pub fn signing_keys(file: Option<PathBuf>) -> anyhow::Result<Vec<SigningKey>> {
+    let mut problems = Problems::default();
+    let keys = problems.signing_keys(jwt_key_of_environment().as_ref(), file.as_ref());
+    problems.none()?;
+    Ok(keys)
+}
+
 impl Problems {
     fn signup(&mut self, text: &str) -> Signup {
         match text {
@@ -114,7 +132,7 @@ impl Problems {
         }
     }
 
-    fn reach(&mut self, allow_private: &str) -> Reach {
+    pub(super) fn reach(&mut self, allow_private: &str) -> Reach {
         let anywhere = self.switch("WEIR_WEBHOOK_ALLOW_PRIVATE", allow_private, false);
         if anywhere { Reach::Anywhere } else { Reach::Public }
     }
@@ -145,12 +163,16 @@ impl Problems {
         AUDIT_DAYS
     }
 
-    fn signing_keys(&mut self, args: &ControlArgs) -> Vec<SigningKey> {
-        let direct = args.jwt_key.as_ref().map(ExposeSecret::expose_secret);
-        if let Some(file) = &args.jwt_key_file {
+    fn signing_keys(
+        &mut self,
+        key: Option<&SecretString>,
+        file: Option<&PathBuf>,
+    ) -> Vec<SigningKey> {
+        let direct = key.map(ExposeSecret::expose_secret);
+        if let Some(file) = file {
             self.closed_to_others("WEIR_JWT_KEY_FILE", file);
         }
-        let Some(text) = self.secret("WEIR_JWT_KEY", direct, args.jwt_key_file.as_ref()) else {
+        let Some(text) = self.secret("WEIR_JWT_KEY", direct, file) else {
             return Vec::new();
         };
         let mut keys = Vec::new();

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use axum::http::HeaderValue;
 use clap::Args;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 use weir_gate::Staleness;
 use weir_redis::Client;
 use weir_trace::TraceSettings;
+use weir_webhook::{Reach, SealingKey};
 
 use super::decisions::{DecisionArgs, DecisionSettings};
 use super::listener::ListenerSettings;
@@ -45,6 +46,12 @@ pub struct GateArgs {
     /// The action of a gate with a stale rulebook: serve or refuse
     #[arg(long, env = "WEIR_RULEBOOK_STALE", default_value = "serve")]
     pub rulebook_stale: String,
+    /// Opens the secrets of webhooks, to sign deferred jobs; after a comma, older keys
+    #[arg(skip)]
+    pub webhook_key: Option<SecretString>,
+    /// A file that holds the key of `weir webhook-key` (the key itself goes into `WEIR_WEBHOOK_KEY`); default: no deferred jobs
+    #[arg(long, env = "WEIR_WEBHOOK_KEY_FILE")]
+    pub webhook_key_file: Option<PathBuf>,
     /// Whether a gate keeps statistics: on or off
     #[arg(long, env = "WEIR_STATS", default_value = "on")]
     pub stats: String,
@@ -80,6 +87,9 @@ pub struct GateSettings {
     /// The settings of the export of decisions, if they are written anywhere.
     pub decisions: Option<DecisionSettings>,
     pub dashboard_origins: Vec<HeaderValue>,
+    /// The keys that open the secrets of webhooks. Without one, the gate defers no jobs.
+    pub sealing_keys: Vec<SealingKey>,
+    pub webhook_reach: Reach,
 }
 
 impl GateArgs {
@@ -89,6 +99,7 @@ impl GateArgs {
         problems: &mut Problems,
         shared: (ListenerSettings, SecretString, Option<Client>),
         redis_budget: Duration,
+        webhook_reach: Reach,
     ) -> Option<GateSettings> {
         let (listener, database_url, redis) = shared;
         let listen = problems.address("WEIR_GATE_ADDR", &self.gate_addr);
@@ -96,6 +107,7 @@ impl GateArgs {
         let rls = rls.map(|text| problems.address("WEIR_RLS_ADDR", text));
         let dashboard_origins = problems.origins("WEIR_DASHBOARD_ORIGINS", &self.dashboard_origins);
         let staleness = problems.staleness(&self.rulebook_max_age_s, &self.rulebook_stale);
+        let sealing_keys = problems.sealing_keys(self);
         let statistics = problems.switch("WEIR_STATS", &self.stats, true);
         let traces = self.traces(problems);
         let decisions = self.decisions.parse(problems);
@@ -114,6 +126,8 @@ impl GateArgs {
             traces,
             decisions,
             dashboard_origins: dashboard_origins.iter().filter_map(header).collect(),
+            sealing_keys,
+            webhook_reach,
         })
     }
 }
@@ -139,6 +153,22 @@ impl GateArgs {
 }
 
 impl Problems {
+    fn sealing_keys(&mut self, args: &GateArgs) -> Vec<SealingKey> {
+        let direct = args.webhook_key.as_ref().map(|text| text.expose_secret());
+        let direct = direct.filter(|text| !text.is_empty());
+        if direct.is_none() && args.webhook_key_file.is_none() {
+            return Vec::new();
+        }
+        let text = self.secret("WEIR_WEBHOOK_KEY", direct, args.webhook_key_file.as_ref());
+        let Some(text) = text else { return Vec::new() };
+        let parsed: Result<Vec<_>, _> =
+            text.expose_secret().split(',').map(SealingKey::parse).collect();
+        parsed.unwrap_or_else(|error| {
+            self.add(format!("WEIR_WEBHOOK_KEY {error}"));
+            Vec::new()
+        })
+    }
+
     fn staleness(&mut self, max_age_s: &str, stale: &str) -> Staleness {
         let mut staleness = Staleness::default();
         match max_age_s.parse() {

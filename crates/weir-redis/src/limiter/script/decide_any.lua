@@ -506,8 +506,8 @@ elseif operation == COMMIT then
 elseif acquires then
   parts[#parts + 1] = pack('<ddddd', 0, 0, now, 0, 0)
 end
-if record then
+if record and (passes[0] or tonumber(record_ms) > 0) then
   call('HSET', record, 'fingerprint', fingerprint, 'text', text, 'numbers', table.concat(parts, '', first_part))
-  call('PEXPIRE', record, record_ms)
+  call('PEXPIRE', record, math.abs(record_ms))
 end
 return position, next_key, next_arg

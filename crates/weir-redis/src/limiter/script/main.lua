@@ -19,7 +19,8 @@
 --   limit    name of its counter, kind and three parameters, or five (`has_five_parameters`).
 --            The parameters stand at the head of the algorithm's file.
 -- ARGV[2…]: for each check with an idempotency record: fingerprint of the request, a text that is
---   returned with a repeated answer, and the time to live of the record in milliseconds.
+--   returned with a repeated answer, and the time to live of the record in milliseconds; negative if a denial is not
+--   recorded.
 --
 -- Reply: { now_us, numbers, then the texts }. The numbers are little-endian doubles, for each check
 --   decided     for each limit: allowed (0, 1), remaining, reset_after_ms, retry_after_ms (FOREVER: never),

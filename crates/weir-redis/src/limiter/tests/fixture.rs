@@ -211,6 +211,7 @@ impl Fixture {
             key: key.to_owned(),
             fingerprint: format!("cost {cost}"),
             text: "decided by Redis".to_owned(),
+            admitted_for: None,
         };
         let asked = self.asked(Operation::Consume, cost, rules);
         Asked { idempotency: Some(idempotency), ..asked }
