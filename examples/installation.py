@@ -18,8 +18,9 @@ ATTEMPTS = 3
 
 
 @contextlib.contextmanager
-def weir(rules: pathlib.Path):
-    """Starts Weir with these rules. The value is the environment of programs that ask it: WEIR_URL and WEIR_KEY."""
+def weir(rules: pathlib.Path, webhook: str | None = None):
+    """Starts Weir with these rules, and with a webhook to this URL. The value is the environment of programs that ask it: WEIR_URL and
+    WEIR_KEY; WEBHOOK_ID and WEBHOOK_SECRET."""
     program = os.environ.get("WEIR_BIN") or shutil.which("weir") or sys.exit("weir is not on the path, and WEIR_BIN is not set")
     # As after Ctrl-C, everything that was started is stopped.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
@@ -36,17 +37,26 @@ def weir(rules: pathlib.Path):
         else:
             sys.exit("weir dev did not start")
         installation = json.loads(line)
-        create_rules(installation, json.loads(rules.read_text("utf-8")))
+        tenant, token = sign_in(installation)
+        create_rules(installation, json.loads(rules.read_text("utf-8")), tenant, token)
         # The servers listen at IPv4 alone.
         gate = installation["gates"][0].replace("localhost", "127.0.0.1")
-        yield {**os.environ, "WEIR_URL": gate, "WEIR_KEY": installation["api_key"]}
+        environment = {**os.environ, "WEIR_URL": gate, "WEIR_KEY": installation["api_key"]}
+        if webhook is not None:
+            made = request(f"{tenant}/webhooks", {"name": "example", "url": webhook}, token)
+            environment |= {"WEBHOOK_ID": made["webhook"]["id"], "WEBHOOK_SECRET": made["secret"]}
+        yield environment
 
 
-def create_rules(installation: dict, rules: list[dict]) -> None:
+def sign_in(installation: dict) -> tuple[str, str]:
+    """The address of the tenant in the admin API, and an access token."""
     api = f"{installation['control']}/api/v1"
     login = {"email": installation["email"], "password": installation["password"]}
-    token = request(f"{api}/auth/login", login)["access_token"]
-    made = [request(f"{api}/tenants/{installation['tenant']}/rules", rule, token) for rule in rules]
+    return f"{api}/tenants/{installation['tenant']}", request(f"{api}/auth/login", login)["access_token"]
+
+
+def create_rules(installation: dict, rules: list[dict], tenant: str, token: str) -> None:
+    made = [request(f"{tenant}/rules", rule, token) for rule in rules]
     version = max(rule["rulebook_version"] for rule in made)
     until(lambda: request(f"{installation['gates'][0]}/readyz")["rulebook_version"] >= version)
 

@@ -103,6 +103,24 @@ class Examples(unittest.TestCase):
                 self.assertEqual(status, 429)
                 self.assertGreater(sum(admitted), 10_000 - 500)
 
+    def test_queue_accepts_every_report_and_renders_them_in_order_and_not_too_fast(self) -> None:
+        with started("job-queue") as http:
+
+            def order(number: int) -> httpx.Response:
+                return http.post("/reports", json={"number": number}, headers={"idempotency-key": f"report-{number}"})
+
+            orders = [order(number) for number in range(8)]
+            self.assertEqual({one.status_code for one in orders}, {202})
+            self.assertTrue(any(one.json()["waits"] for one in orders))
+            self.assertEqual(order(3).json()["job"], orders[3].json()["job"])
+            installation.until(lambda: len(http.get("/").json()["rendered"]) == len(orders))
+            rendered = http.get("/").json()["rendered"]
+            self.assertEqual([one["report"]["number"] for one in rendered], list(range(8)))
+            # Two at once, and six that each waited for a refill.
+            self.assertGreaterEqual(rendered[-1]["at"] - rendered[0]["at"], 5 * 0.2)
+            forged = {"webhook-id": "x", "webhook-timestamp": "1", "webhook-signature": "v1,"}
+            self.assertEqual(http.post("/work", json={}, headers=forged).status_code, 401)
+
 
 if __name__ == "__main__":
     unittest.main()
