@@ -3,6 +3,7 @@
 use gloo_net::http::Method;
 use weir_wire::alerts::{Alert, AlertBody};
 use weir_wire::backtest::{BacktestAnswer, BacktestBody};
+use weir_wire::deferred::{DeadLetter, DeferredUse};
 use weir_wire::page::Page;
 use weir_wire::webhooks::{Delivery, IssuedWebhook, RotateWebhook, Webhook, WebhookBody};
 
@@ -112,5 +113,30 @@ impl Api {
     ) -> Result<Delivery, Problem> {
         let path = format!("/tenants/{tenant}/webhooks/{id}/deliveries/{delivery}/retry");
         self.call(Call::new(Method::POST, path)).await
+    }
+
+    /// The use of the queue of deferred jobs.
+    pub async fn deferred(self, tenant: &str) -> Result<DeferredUse, Problem> {
+        self.read(format!("/tenants/{tenant}/deferred")).await
+    }
+
+    /// One page of the dead letters, newest first.
+    pub async fn dead_letters(
+        self,
+        tenant: &str,
+        cursor: Option<&str>,
+    ) -> Result<Page<DeadLetter>, Problem> {
+        let from = cursor
+            .map(|cursor| format!("&cursor={}", encode_component(cursor)))
+            .unwrap_or_default();
+        self.read(format!("/tenants/{tenant}/deferred/failed?limit=20{from}")).await
+    }
+
+    pub async fn retry_deferred(self, tenant: &str, id: &str) -> Result<(), Problem> {
+        self.call(Call::new(Method::POST, format!("/tenants/{tenant}/deferred/{id}/retry"))).await
+    }
+
+    pub async fn delete_deferred(self, tenant: &str, id: &str) -> Result<(), Problem> {
+        self.call(Call::new(Method::DELETE, format!("/tenants/{tenant}/deferred/{id}"))).await
     }
 }
