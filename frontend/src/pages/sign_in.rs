@@ -56,14 +56,7 @@ pub fn SignIn() -> impl IntoView {
     let provider = move || {
         let name = options.data()?.openid_connect?;
         let next = query.with(|query| query.get("next")).unwrap_or_default();
-        let address = format!("/api/v1/auth/oidc?next={}", browser::encode_component(&next));
-        // Without `rel`, the router looks for a page of the dashboard.
-        Some(view! {
-            <div class="provider">
-                <p class="muted">"Or"</p>
-                <a class="button" rel="external" href=address>"Continue with "{name}</a>
-            </div>
-        })
+        Some(provider_button(&name, &next))
     };
     let refused = move || {
         let code = query.with(|query| query.get("problem"))?;
@@ -83,15 +76,7 @@ pub fn SignIn() -> impl IntoView {
                 <TextField label="E-mail" kind="email" autocomplete="username" value=email autofocus=true />
                 <TextField label="Password" kind="password" autocomplete="current-password" value=password />
                 {forgotten}
-                <Show when=move || needs_code.get()>
-                    <TextField
-                        label="Code"
-                        autocomplete="one-time-code"
-                        value=code
-                        hint="The six digits of your authenticator app, or a recovery code."
-                        autofocus=true
-                    />
-                </Show>
+                <Show when=move || needs_code.get()>{code_field(code)}</Show>
                 <SubmitProblem problem />
                 <button type="submit" class="button primary" disabled=busy>
                     {move || if busy.get() { "Signing in…" } else { "Sign in" }}
@@ -101,6 +86,32 @@ pub fn SignIn() -> impl IntoView {
             {no_account}
         </main>
     }
+}
+
+/// The field for the second factor.
+fn code_field(code: RwSignal<String>) -> impl IntoView {
+    view! {
+        <TextField
+            label="Code"
+            autocomplete="one-time-code"
+            value=code
+            hint="The six digits of your authenticator app, or a recovery code."
+            autofocus=true
+        />
+    }
+}
+
+/// The link to the sign-in with an OpenID Connect provider.
+fn provider_button(name: &str, next: &str) -> AnyView {
+    let address = format!("/api/v1/auth/oidc?next={}", browser::encode_component(next));
+    // Without `rel`, the router looks for a page of the dashboard.
+    view! {
+        <div class="provider">
+            <p class="muted">"Or"</p>
+            <a class="button" rel="external" href=address>"Continue with "{name.to_owned()}</a>
+        </div>
+    }
+    .into_any()
 }
 
 /// Continues to the page that asked for the sign-in.

@@ -12,7 +12,11 @@ const CLASS: u32 = 6003;
 
 /// One line for each entry.
 pub(super) fn answer(entries: &[AuditEntry]) -> Response {
-    let lines: String = entries.iter().map(|entry| format!("{}\n", event(entry))).collect();
+    let mut lines = String::new();
+    for entry in entries {
+        lines.push_str(&event(entry).to_string());
+        lines.push('\n');
+    }
     let ndjson = HeaderValue::from_static("application/x-ndjson");
     ([(header::CONTENT_TYPE, ndjson)], lines).into_response()
 }

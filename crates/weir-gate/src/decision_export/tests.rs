@@ -101,7 +101,7 @@ fn line_names_the_subject_only_if_it_is_asked_to() {
         }],
         "degraded": null, "code": null, "rulebook_version": 7, "took_us": 250,
     });
-    assert_eq!(lines(&mut of_plain), [expected.clone()]);
+    assert_eq!(lines(&mut of_plain), std::slice::from_ref(&expected));
 
     let (hashed, mut of_hashed) = export(1.0, ShownSubjects::Hashed);
     offer(&hashed, 1);

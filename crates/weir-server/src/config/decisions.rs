@@ -12,7 +12,7 @@ use super::problems::Problems;
 /// Settings of the export of decisions as given.
 #[derive(Debug, Args)]
 pub struct DecisionArgs {
-    /// Where a gate writes its decisions as lines of JSON: stdout, file:PATH or an https:// address; default: nowhere
+    /// Where a gate writes its decisions as lines of JSON: `stdout`, `file:PATH` or an address with `https://`; default: nowhere
     #[arg(long, env = "WEIR_DECISIONS", hide_env_values = true)]
     pub decisions: Option<String>,
     /// The share of decisions that are written: more than 0, at most 1

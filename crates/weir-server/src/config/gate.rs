@@ -55,7 +55,7 @@ pub struct GateArgs {
     /// Whether a gate keeps statistics: on or off
     #[arg(long, env = "WEIR_STATS", default_value = "on")]
     pub stats: String,
-    /// Where the gate sends traces (OTLP over gRPC), such as http://127.0.0.1:4317; default: nowhere
+    /// Where the gate sends traces (OTLP over gRPC), such as `http://127.0.0.1:4317`; default: nowhere
     #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT")]
     pub otlp_endpoint: Option<String>,
     /// The name of the service in traces

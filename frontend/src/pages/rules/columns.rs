@@ -144,9 +144,12 @@ fn changed_cell(rule: &RuleAnswer) -> AnyView {
     let by = rule.changed_by.clone().map(|by| {
         view! { <div class="muted one-line" title=by.clone()>"by "{by.clone()}</div> }
     });
-    let set = rule.managed_by.clone().map(|set| match rule.edited {
-        true => view! { <div class="note">"Differs from the files of "{set}</div> }.into_any(),
-        false => view! { <div class="muted one-line">"As in the files of "{set}</div> }.into_any(),
+    let set = rule.managed_by.clone().map(|set| {
+        if rule.edited {
+            view! { <div class="note">"Differs from the files of "{set}</div> }.into_any()
+        } else {
+            view! { <div class="muted one-line">"As in the files of "{set}</div> }.into_any()
+        }
     });
     view! { <div><RelativeTime at=rule.updated_at />{by}{set}</div> }.into_any()
 }

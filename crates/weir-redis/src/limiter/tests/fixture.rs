@@ -117,8 +117,14 @@ impl Fixture {
         until_up(&limiter).await;
         let tenant = fresh_tenant();
         let leases = AtomicU64::new(1);
-        let _stop = stop.drop_guard();
-        Self { tenant, limiter, twin: Counters::default(), now_us, leases, _stop }
+        Self {
+            tenant,
+            limiter,
+            twin: Counters::default(),
+            now_us,
+            leases,
+            _stop: stop.drop_guard(),
+        }
     }
 
     pub(super) fn now(&self) -> Micros {
