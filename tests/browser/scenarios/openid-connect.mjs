@@ -1,4 +1,4 @@
-// Signing in with the OpenID Connect provider: a new account, the way back to the requested page, and a refusal.
+// Signing in with the OpenID Connect provider: the account of the address, the way back to the requested page, and a refusal.
 import { heading, newcomer, scenario, signOut, stack } from "../steps.mjs";
 
 const person = await newcomer("federated");

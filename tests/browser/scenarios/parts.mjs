@@ -84,14 +84,14 @@ async function serverUpdated(page, shoot) {
     page.expectFault(/status 404: GET .*\/assets\/part-/);
     page.expectFault(/console: Failed to load resource.*404/);
     page.expectFault(/console: TypeError: .*WebAssembly/);
-    const gone = `**/assets/${own.get("granting")}`;
+    const gone = `**/assets/${own.get("connecting")}`;
     await page.route(gone, (route) => route.fulfill({ status: 404 }));
-    await page.getByRole("link", { name: "API keys", exact: true }).click();
+    await page.getByRole("link", { name: "Alerts", exact: true }).click();
     await page.getByText("Weir was updated").waitFor();
     await shoot("part-gone");
     await page.unroute(gone);
     await page.getByRole("button", { name: "Reload" }).click();
-    await heading(page, "API keys");
+    await heading(page, "Alerts");
 }
 
 /** The part that belongs to each group alone; `null` for a draft. */
