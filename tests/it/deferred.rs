@@ -121,7 +121,7 @@ async fn delivery_is_repeated_charged_once_and_becomes_a_dead_letter_in_time() {
     body["not_after_ms"] = json!(3_000);
     let waiting = tenant.ask(&stack.gates[0], "/defer", &body).await.expect(202);
     let id = waiting.text("/deferred");
-    let kept = tenant.ask(&stack.gates[1], "/defer", &job(&target, 2, 1)).await.expect(202);
+    let other = tenant.ask(&stack.gates[1], "/defer", &job(&target, 2, 1)).await.expect(202);
     until(seconds(20), "the job fails", async || {
         of_job(&tenant, Method::GET, &id).await.expect(200).body["state"] == "failed"
     })
@@ -131,7 +131,7 @@ async fn delivery_is_repeated_charged_once_and_becomes_a_dead_letter_in_time() {
     assert!(failed.number("/attempts") >= 2, "{}", failed.body);
     receiver.received().mode = Mode::Accept;
     until(seconds(20), "the other job is delivered", async || {
-        let job = of_job(&tenant, Method::GET, &kept.text("/deferred")).await.expect(200);
+        let job = of_job(&tenant, Method::GET, &other.text("/deferred")).await.expect(200);
         job.body["state"] == "delivered"
     })
     .await;

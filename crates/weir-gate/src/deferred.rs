@@ -5,6 +5,7 @@
 //! are due, and `targets` knows the webhooks.
 
 mod attempt;
+mod deferral;
 mod targets;
 mod workers;
 
@@ -28,8 +29,10 @@ use weir_wire::deferred::{DeferAnswer, DeferBody, DeferRequest, Deferred, Deferr
 use weir_wire::problem::FieldProblem;
 use weir_wire::time::DateTime;
 
-pub(crate) use self::workers::Deferral;
-pub use self::workers::{DeferralParts, DeferredWorkers};
+pub(crate) use self::deferral::Deferral;
+pub use self::deferral::DeferralParts;
+pub use self::workers::DeferredWorkers;
+use self::workers::{attempt_now, wake};
 use crate::answer::fingerprint;
 use crate::caller::Caller;
 use crate::decide::{TooManyLimits, order_of};
@@ -152,11 +155,11 @@ async fn store(
             state.meters.deferred(DeferredEvent::Stored);
             let waiting = described(id, &job_state, position);
             let Some(claim) = claim else {
-                deferral.workers.wake(state, deferral, caller.tenant);
+                wake(state, deferral, caller.tenant);
                 return Ok(accepted(waiting));
             };
             let taken = deferral.first(id, job, job_state, claim);
-            let attempting = deferral.workers.attempt_now(state, deferral, caller.tenant, taken);
+            let attempting = attempt_now(state, deferral, caller.tenant, taken);
             match tokio::time::timeout(FIRST_ATTEMPT, attempting).await {
                 Ok(Some((Settled::Delivered, Some(answer)))) => {
                     let body = DeferAnswer { answer, deferred: id.to_string() };

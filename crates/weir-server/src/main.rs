@@ -86,7 +86,7 @@ fn main() -> ExitCode {
             Command::Audit(args) => audit::run(args).await,
             Command::Health(args) => health::run(args).await,
             Command::CheckRedis(args) => check_redis::run(*args).await,
-            Command::WebhookKey(args) => webhook_key::run(args),
+            Command::WebhookKey(args) => webhook_key::run(&args),
             Command::Openapi(args) => openapi::run(&args),
             Command::RulesAsCode(command) => return rules_as_code::run(command).await,
             Command::Completions { shell } => {

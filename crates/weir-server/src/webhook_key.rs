@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::Args;
+use weir_webhook::SealingKey;
 
 use crate::config;
 
@@ -16,8 +17,8 @@ pub struct WebhookKeyArgs {
     jwt_key_file: Option<PathBuf>,
 }
 
-pub fn run(args: WebhookKeyArgs) -> anyhow::Result<()> {
-    let keys = config::signing_keys(args.jwt_key_file)?;
-    let texts: Vec<_> = weir_control::sealing_keys(&keys)?.iter().map(|key| key.expose()).collect();
+pub fn run(args: &WebhookKeyArgs) -> anyhow::Result<()> {
+    let keys = config::signing_keys(args.jwt_key_file.as_ref())?;
+    let texts: Vec<_> = weir_control::sealing_keys(&keys)?.iter().map(SealingKey::expose).collect();
     writeln!(std::io::stdout(), "{}", texts.join(",")).context("write to standard output")
 }

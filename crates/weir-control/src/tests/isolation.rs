@@ -327,7 +327,7 @@ pub(super) async fn dead_letter(plane: &Plane, tenant: &str) -> DeferredId {
         key: "key".to_owned(),
         message: json!({ "data": { "payload": { "number": 1 } } }).to_string(),
     };
-    let lasts = std::time::Duration::from_secs(60);
+    let lasts = std::time::Duration::from_mins(1);
     let new = NewJob { id, order: 1, fingerprint: "f", job: &job, lasts };
     let stored = plane.state.deferred.put(tenant, &new).await.expect("Redis");
     let Stored::Stored { state, claim: Some(claim), .. } = stored else { panic!("{stored:?}") };

@@ -8,8 +8,8 @@ use weir_redis::deferred::{Settled, TakenJob};
 use weir_webhook::Message;
 use weir_wire::check::CheckAnswer;
 
+use super::deferral::Deferral;
 use super::targets::OpenTarget;
-use super::workers::Deferral;
 use crate::caller::Caller;
 use crate::decide::decide_deferred;
 use crate::state::GateState;
@@ -17,11 +17,11 @@ use crate::state::GateState;
 /// Pauses after the first, second, … failed delivery, in seconds. The last one repeats.
 const PAUSES_S: [u64; 7] = [1, 2, 5, 10, 30, 60, 120];
 /// The pause if the job can never pass the present rules, or its webhook is switched off. Either can change.
-const UNCHANGED_PAUSE: Duration = Duration::from_secs(60);
+const UNCHANGED_PAUSE: Duration = Duration::from_mins(1);
 /// The pause if Redis, Postgres or the rulebook did not answer.
 const UNDECIDED_PAUSE: Duration = Duration::from_secs(1);
 /// The admission of a job is recorded longer than the job can wait, by as much as an attempt can take.
-const RECORD_MARGIN: Duration = Duration::from_secs(60);
+const RECORD_MARGIN: Duration = Duration::from_mins(1);
 /// The most characters of a reason that is stored.
 const REASON_CHARS_MAX: usize = 300;
 
@@ -37,7 +37,7 @@ pub(super) async fn attempt(
         let reason = taken.state.error.as_deref().unwrap_or("the limits did not permit it");
         return (Settled::Failed(format!("not delivered in time: {reason}")), None);
     }
-    let within = |wait: Duration| wait.clamp(Duration::from_millis(1), left);
+    let at_most_left = |wait: Duration| wait.clamp(Duration::from_millis(1), left);
     let Ok(target) = taken.job.target.parse::<WebhookId>() else {
         return (Settled::Failed("the webhook is unknown".to_owned()), None);
     };
@@ -45,18 +45,18 @@ pub(super) async fn attempt(
     let target = match deferral.targets.find(tenant, target).await {
         Ok(Some(target)) => target,
         Ok(None) => return (Settled::Failed("the webhook was deleted".to_owned()), None),
-        Err(_) => return (Settled::Undecided(within(UNDECIDED_PAUSE)), None),
+        Err(_) => return (Settled::Undecided(at_most_left(UNDECIDED_PAUSE)), None),
     };
     let mut checked = None;
     if !taken.state.charged {
         match check(state, tenant, taken, left).await {
             Ok(answer) if answer.delay_ms > 0 => {
-                let delay = within(Duration::from_millis(answer.delay_ms));
+                let delay = at_most_left(Duration::from_millis(answer.delay_ms));
                 return (Settled::Charged(delay), Some(answer));
             }
             Ok(answer) => checked = Some(answer),
-            Err(Settled::Denied(wait)) => return (Settled::Denied(within(wait)), None),
-            Err(_) => return (Settled::Undecided(within(UNDECIDED_PAUSE)), None),
+            Err(Settled::Denied(wait)) => return (Settled::Denied(at_most_left(wait)), None),
+            Err(_) => return (Settled::Undecided(at_most_left(UNDECIDED_PAUSE)), None),
         }
     }
     let Err((reason, pause)) = deliver(state, deferral, taken, &target).await else {
@@ -64,7 +64,7 @@ pub(super) async fn attempt(
     };
     let pause = pause.unwrap_or_else(|| pause_after(taken, state));
     let reason = reason.chars().take(REASON_CHARS_MAX).collect();
-    (Settled::Undelivered(within(pause), reason), checked)
+    (Settled::Undelivered(at_most_left(pause), reason), checked)
 }
 
 /// Returns the answer that admits the job, or the wait until the next check.
@@ -89,10 +89,9 @@ async fn check(
     };
     let request = Request::parse(draft).map_err(|_| undecided())?;
     let decided = decide_deferred(state, &caller, &request, left + RECORD_MARGIN).await;
-    let answer = match decided {
-        Ok(Ok(answer)) => answer,
+    let Ok(Ok(answer)) = decided else {
         // Rules that match too many limits can be edited; a key that a caller used is never used again.
-        Ok(Err(_)) | Err(_) => return Err(Settled::Denied(UNCHANGED_PAUSE)),
+        return Err(Settled::Denied(UNCHANGED_PAUSE));
     };
     if answer.degraded.is_some() {
         // Nothing was counted. The queue is in Redis too, so the job waits until Redis answers.

@@ -44,7 +44,7 @@ const FRESH: Duration = Duration::from_secs(5);
 /// The age from which an unknown id causes a query, because the webhook can be new.
 const RENEWED: Duration = Duration::from_secs(1);
 /// The age up to which they are used while Postgres does not answer.
-const USABLE: Duration = Duration::from_secs(600);
+const USABLE: Duration = Duration::from_mins(10);
 /// The longest time for a query.
 const DEADLINE: Duration = Duration::from_secs(1);
 /// The most tenants whose webhooks are retained.

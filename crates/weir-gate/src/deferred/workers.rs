@@ -2,46 +2,20 @@
 //! each tenant and for the gate. A slow receiver occupies only the places of its own tenant, and tenants get places of the
 //! gate in turn.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
-use weir_domain::id::{DeferredId, TenantId};
-use weir_redis::deferred::{CLAIM, DeferredJob, DeferredJobs, JobState, Settled, TakenJob};
-use weir_store::Store;
-use weir_webhook::{Sealing, Sender};
+use weir_domain::id::TenantId;
+use weir_redis::deferred::{CLAIM, Settled, TakenJob};
 use weir_wire::check::CheckAnswer;
 
 use super::attempt::attempt;
-use super::targets::Targets;
+use super::deferral::{AT_ONCE_PER_TENANT, Deferral, DeferralParts, Worker, Workers};
 use crate::meters::DeferredEvent;
 use crate::state::GateState;
-
-/// The parts that a gate needs to defer jobs.
-#[derive(Debug)]
-pub struct DeferralParts {
-    /// The queues.
-    pub jobs: DeferredJobs,
-    /// Holds the webhooks of tenants.
-    pub store: Store,
-    /// Opens the secrets of webhooks.
-    pub sealing: Sealing,
-    /// Sends to webhooks. Its deadline is shorter than a claim.
-    pub sender: Sender,
-}
-
-/// The deferral of a gate.
-#[derive(Debug)]
-pub(crate) struct Deferral {
-    pub(super) jobs: DeferredJobs,
-    pub(super) targets: Targets,
-    pub(super) sender: Sender,
-    pub(super) workers: Workers,
-}
 
 /// The task that runs the workers.
 #[derive(Debug)]
@@ -50,29 +24,9 @@ pub struct DeferredWorkers {
     deferral: Arc<Deferral>,
 }
 
-/// The workers of all tenants.
-#[derive(Debug)]
-pub(super) struct Workers {
-    /// The attempts at once of this gate. Waiting workers get places in the order in which they asked.
-    places: Arc<Semaphore>,
-    tenants: Mutex<HashMap<TenantId, Arc<Worker>>>,
-    tasks: TaskTracker,
-    stop: CancellationToken,
-}
-
-#[derive(Debug)]
-struct Worker {
-    /// The attempts at once of this tenant.
-    places: Arc<Semaphore>,
-    changed: Notify,
-}
-
 /// Places for one attempt.
 type Places = (OwnedSemaphorePermit, OwnedSemaphorePermit);
 
-/// The most attempts at once, of all tenants and of one.
-const AT_ONCE: usize = 256;
-const AT_ONCE_PER_TENANT: usize = 8;
 /// The interval in which tenants with due jobs are sought. Jobs of a gate that ended are found by it.
 const SEARCH_EVERY: Duration = Duration::from_millis(500);
 /// The longest wait of a worker: another gate can have stored a job meanwhile.
@@ -83,15 +37,7 @@ const AWAY_PAUSE: Duration = Duration::from_millis(250);
 impl DeferredWorkers {
     /// Lets the gate of `state` defer jobs. Run the task, or nothing but first attempts is delivered.
     pub fn new(state: GateState, parts: DeferralParts) -> Self {
-        let DeferralParts { jobs, store, sealing, sender } = parts;
-        let workers = Workers {
-            places: Arc::new(Semaphore::new(AT_ONCE)),
-            tenants: Mutex::default(),
-            tasks: TaskTracker::new(),
-            stop: CancellationToken::new(),
-        };
-        let deferral =
-            Arc::new(Deferral { jobs, targets: Targets::new(store, sealing), sender, workers });
+        let deferral = Arc::new(Deferral::new(parts));
         let deferral = Arc::clone(state.deferral.get_or_init(|| deferral));
         Self { state, deferral }
     }
@@ -101,7 +47,7 @@ impl DeferredWorkers {
         let Self { state, deferral } = self;
         while stop.run_until_cancelled(sleep(SEARCH_EVERY)).await.is_some() {
             for tenant in deferral.jobs.due_tenants(WAIT_MAX).await {
-                deferral.workers.wake(&state, &deferral, tenant);
+                wake(&state, &deferral, tenant);
             }
         }
         deferral.workers.stop.cancel();
@@ -110,72 +56,53 @@ impl DeferredWorkers {
     }
 }
 
-impl Deferral {
-    /// The job that was just stored, as a claimed one.
-    pub(super) fn first(
-        &self,
-        id: DeferredId,
-        job: DeferredJob,
-        state: JobState,
-        claim: u64,
-    ) -> TakenJob {
-        let claim_ms = u64::try_from(CLAIM.as_millis()).unwrap_or(u64::MAX);
-        TakenJob { id, job, state, claim, now_ms: claim.saturating_sub(claim_ms) }
+/// Starts the worker of a tenant, or lets it look for jobs.
+pub(super) fn wake(state: &GateState, deferral: &Arc<Deferral>, tenant: TenantId) {
+    let workers = &deferral.workers;
+    let mut tenants = workers.tenants();
+    if let Some(worker) = tenants.get(&tenant) {
+        worker.changed.notify_one();
+        return;
     }
+    if workers.stop.is_cancelled() {
+        return;
+    }
+    let places = Arc::new(Semaphore::new(AT_ONCE_PER_TENANT));
+    let worker = Arc::new(Worker { places, changed: Notify::new() });
+    tenants.insert(tenant, Arc::clone(&worker));
+    let (state, deferral) = (state.clone(), Arc::clone(deferral));
+    workers.tasks.spawn(async move { serve(&state, &deferral, tenant, &worker).await });
 }
 
-impl Workers {
-    /// Starts the worker of a tenant, or lets it look for jobs.
-    pub(super) fn wake(&self, state: &GateState, deferral: &Arc<Deferral>, tenant: TenantId) {
-        let mut tenants = self.tenants();
-        if let Some(worker) = tenants.get(&tenant) {
-            worker.changed.notify_one();
-            return;
-        }
-        if self.stop.is_cancelled() {
-            return;
-        }
-        let places = Arc::new(Semaphore::new(AT_ONCE_PER_TENANT));
-        let worker = Arc::new(Worker { places, changed: Notify::new() });
-        tenants.insert(tenant, Arc::clone(&worker));
-        let (state, deferral) = (state.clone(), Arc::clone(deferral));
-        self.tasks.spawn(async move { serve(&state, &deferral, tenant, &worker).await });
-    }
-
-    /// Attempts a job that the caller has claimed. `None` if there is no place; then the worker attempts it later.
-    pub(super) async fn attempt_now(
-        &self,
-        state: &GateState,
-        deferral: &Arc<Deferral>,
-        tenant: TenantId,
-        taken: TakenJob,
-    ) -> Option<(Settled, Option<CheckAnswer>)> {
-        self.wake(state, deferral, tenant);
-        let worker = self.tenants().get(&tenant).cloned()?;
-        let of_gate = Arc::clone(&self.places).try_acquire_owned();
-        let of_tenant = Arc::clone(&worker.places).try_acquire_owned();
-        let (Ok(of_gate), Ok(of_tenant)) = (of_gate, of_tenant) else {
-            let claim = (taken.id, taken.state.order.as_str(), taken.claim);
-            // If this fails, the job waits until the claim ends.
-            let later = Settled::Undecided(Duration::ZERO);
-            _ = deferral.jobs.settle(tenant, claim, &later).await;
-            worker.changed.notify_one();
-            return None;
-        };
-        let (send, receive) = oneshot::channel();
-        let (state, deferral) = (state.clone(), Arc::clone(deferral));
-        self.tasks.spawn(async move {
-            let done = finish(&state, &deferral, tenant, (of_gate, of_tenant), taken).await;
-            worker.changed.notify_one();
-            // The caller has possibly stopped waiting.
-            _ = send.send(done);
-        });
-        receive.await.ok()
-    }
-
-    fn tenants(&self) -> std::sync::MutexGuard<'_, HashMap<TenantId, Arc<Worker>>> {
-        self.tenants.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// Attempts a job that the caller has claimed. `None` if there is no place; then the worker attempts it later.
+pub(super) async fn attempt_now(
+    state: &GateState,
+    deferral: &Arc<Deferral>,
+    tenant: TenantId,
+    taken: TakenJob,
+) -> Option<(Settled, Option<CheckAnswer>)> {
+    let workers = &deferral.workers;
+    wake(state, deferral, tenant);
+    let worker = workers.tenants().get(&tenant).cloned()?;
+    let of_gate = Arc::clone(&workers.places).try_acquire_owned();
+    let of_tenant = Arc::clone(&worker.places).try_acquire_owned();
+    let (Ok(of_gate), Ok(of_tenant)) = (of_gate, of_tenant) else {
+        let claim = (taken.id, taken.state.order.as_str(), taken.claim);
+        // If this fails, the job waits until the claim ends.
+        let later = Settled::Undecided(Duration::ZERO);
+        _ = deferral.jobs.settle(tenant, claim, &later).await;
+        worker.changed.notify_one();
+        return None;
+    };
+    let (send, receive) = oneshot::channel();
+    let (state, deferral) = (state.clone(), Arc::clone(deferral));
+    workers.tasks.spawn(async move {
+        let done = finish(&state, &deferral, tenant, (of_gate, of_tenant), taken).await;
+        worker.changed.notify_one();
+        // The caller has possibly stopped waiting.
+        _ = send.send(done);
+    });
+    receive.await.ok()
 }
 
 /// Takes and attempts the jobs of a tenant until none waits.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 
-const HOUR: Duration = Duration::from_secs(3600);
+const HOUR: Duration = Duration::from_hours(1);
 
 fn queue() -> DeferredJobs {
     let url = weir_local::shared::redis().url();

@@ -112,9 +112,9 @@ pub fn webhook_key_of_environment() -> Option<SecretString> {
 }
 
 /// The signing keys of the environment or of this file, for commands.
-pub fn signing_keys(file: Option<PathBuf>) -> anyhow::Result<Vec<SigningKey>> {
+pub fn signing_keys(file: Option<&PathBuf>) -> anyhow::Result<Vec<SigningKey>> {
     let mut problems = Problems::default();
-    let keys = problems.signing_keys(jwt_key_of_environment().as_ref(), file.as_ref());
+    let keys = problems.signing_keys(jwt_key_of_environment().as_ref(), file);
     problems.none()?;
     Ok(keys)
 }

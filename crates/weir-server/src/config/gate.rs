@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::http::HeaderValue;
 use clap::Args;
-use secrecy::{ExposeSecret as _, SecretString};
+use secrecy::{ExposeSecret, SecretString};
 use weir_gate::Staleness;
 use weir_redis::Client;
 use weir_trace::TraceSettings;
@@ -154,7 +154,7 @@ impl GateArgs {
 
 impl Problems {
     fn sealing_keys(&mut self, args: &GateArgs) -> Vec<SealingKey> {
-        let direct = args.webhook_key.as_ref().map(|text| text.expose_secret());
+        let direct = args.webhook_key.as_ref().map(ExposeSecret::expose_secret);
         let direct = direct.filter(|text| !text.is_empty());
         if direct.is_none() && args.webhook_key_file.is_none() {
             return Vec::new();
