@@ -3,7 +3,7 @@ std = "lua51"
 max_line_length = 130
 read_globals = {
   -- Redis' own.
-  "redis", "struct", "KEYS", "ARGV",
+  "redis", "struct", "cjson", "KEYS", "ARGV",
   -- Numbers that source.rs writes into the script.
   "CONSUME", "PEEK", "REFUND", "INSPECT", "RECORD", "RESERVE", "COMMIT", "EXHAUST", "ACQUIRE", "RENEW", "RELEASE",
   "EXHAUSTED_UNITS", "SPACING", "CONCURRENCY", "RESERVED_MAX_US", "FOREVER",

@@ -16,7 +16,7 @@ use crate::harness::{
     Http, Reply, Stack, Tenant, print, seconds, send, send_signal, shared, try_send, until,
 };
 
-/// The jobs of the long test. The figures in the guide are of 10,000.
+/// The jobs of the long test.
 const JOBS: usize = 1_000;
 const ACCOUNTS: usize = 10;
 /// The jobs that one gate attempts at once for a tenant.

@@ -21,6 +21,7 @@ use crate::state::ControlState;
 #[into_params(parameter_in = Query)]
 pub(crate) struct StartQuery {
     /// The path of the page to continue to. A path of more than 500 bytes is ignored.
+    #[param(max_length = 500)]
     next: Option<String>,
 }
 
