@@ -235,7 +235,7 @@ async fn suggested_limit_denies_no_more_than_the_requested_share() {
         let body = json!({ "namespace": "default", "count_by": ["user"], "algorithm": algorithm,
             "window_ms": window_ms, "share_denied": 0.1 });
         let answer = plane.by(&ada, "POST", "rules/suggest").json(&body).send().await;
-        if ["spacing", "quota"].contains(&algorithm) {
+        if ["spacing", "quota", "concurrency"].contains(&algorithm) {
             assert_eq!(answer.refused_field(), "algorithm");
             continue;
         }
