@@ -36,7 +36,7 @@ async fn editor_completes_algorithms_and_underlines_wrong_fields() {
     let wrong =
         asked(&here.folder, &format!("{head}  countBy: [user]\n  limits:\n    - algorithm: |\n"));
     let completions = wrong["completions"].as_array().expect("a list");
-    assert_eq!(completions.len(), 7, "{wrong}");
+    assert_eq!(completions.len(), 8, "{wrong}");
     assert!(completions.iter().any(|word| word == "sliding_window_log"), "{wrong}");
     let places: Vec<_> = wrong["diagnostics"]
         .as_array()
