@@ -137,6 +137,17 @@ async fn assert_nothing_was_taken(tenant: &Tenant<'_>) {
     }
 }
 
+/// Sends the requests with this key to two gates in turn. Returns what is wrong with the replies.
+async fn faults(tenant: &Tenant<'_>, rule: &Rule, cases: &[Case], key: &str) -> Vec<String> {
+    let mut faults = Vec::new();
+    for (at, case) in cases.iter().enumerate() {
+        let base = &tenant.stack.gates[at % 2].url;
+        let reply = case.send(tenant, rule, base, key).await;
+        faults.extend(case.fault(&reply));
+    }
+    faults
+}
+
 fn assert_no_fault(faults: &[String], cases: usize, at_least: usize) {
     assert!(faults.is_empty(), "{} of {cases}:\n{}", faults.len(), faults.join("\n"));
     assert!(cases >= at_least, "only {cases} bad requests are tried");

@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{Case, assert_no_fault, assert_nothing_was_taken, text, watched};
+use super::{Case, assert_no_fault, assert_nothing_was_taken, faults, text, watched};
 
 /// The id of a webhook that no tenant has.
 const TARGET: &str = "webhook_01M7Y73RFB8PD7BJ7QNA0B7ZZ9";
@@ -16,12 +16,7 @@ async fn every_bad_job_gets_a_reason_and_is_not_stored() {
     let mut cases = jobs();
     cases.extend(missing());
     cases.extend(surroundings());
-    let mut faults = Vec::new();
-    for (at, case) in cases.iter().enumerate() {
-        let base = &tenant.stack.gates[at % 2].url;
-        let reply = case.send(&tenant, &rule, base, &tenant.key).await;
-        faults.extend(case.fault(&reply));
-    }
+    let faults = faults(&tenant, &rule, &cases, &tenant.key).await;
     assert_no_fault(&faults, cases.len(), 50);
     assert_nothing_was_taken(&tenant).await;
     let usage = tenant.admin(Method::GET, "/deferred", &Value::Null).await.expect(200);

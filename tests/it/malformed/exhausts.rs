@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{Case, assert_no_fault, assert_nothing_was_taken, text, watched};
+use super::{Case, assert_no_fault, assert_nothing_was_taken, faults, text, watched};
 
 #[tokio::test]
 async fn every_bad_exhaust_gets_a_reason_and_exhausts_nothing() {
@@ -11,12 +11,7 @@ async fn every_bad_exhaust_gets_a_reason_and_exhausts_nothing() {
     let (_, key, version) = tenant.make_key(&["exhaust"]).await;
     tenant.settled(version).await;
     let cases: Vec<_> = times().into_iter().chain(requests()).chain(surroundings()).collect();
-    let mut faults = Vec::new();
-    for (at, case) in cases.iter().enumerate() {
-        let base = &tenant.stack.gates[at % 2].url;
-        let reply = case.send(&tenant, &rule, base, &key).await;
-        faults.extend(case.fault(&reply));
-    }
+    let mut faults = faults(&tenant, &rule, &cases, &key).await;
     for (path, token) in [("/exhaust", &tenant.key), ("/check", &key)] {
         let case = Case::post("another scope", path, text(&json!({ "for_ms": 1 })));
         let reply = case.send(&tenant, &rule, &tenant.stack.gates[0].url, token).await;

@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{Case, assert_no_fault, assert_nothing_was_taken, text, watched};
+use super::{Case, assert_no_fault, assert_nothing_was_taken, faults, text, watched};
 
 /// A lease of nobody: of rule 0 in `default`, for a second.
 const LEASE: &str = "lease_AQcHBwcHBwcHBwcHBwcHBwcAAAAAAAAD6AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAGRlZmF1bHQ";
@@ -12,12 +12,7 @@ const LEASE: &str = "lease_AQcHBwcHBwcHBwcHBwcHBwcAAAAAAAAD6AAAAAAAAAAAAAAAAAAAA
 async fn every_bad_lease_gets_a_reason_and_changes_nothing() {
     let (tenant, rule) = watched().await;
     let cases: Vec<_> = leases().into_iter().chain(surroundings()).collect();
-    let mut faults = Vec::new();
-    for (at, case) in cases.iter().enumerate() {
-        let base = &tenant.stack.gates[at % 2].url;
-        let reply = case.send(&tenant, &rule, base, &tenant.key).await;
-        faults.extend(case.fault(&reply));
-    }
+    let mut faults = faults(&tenant, &rule, &cases, &tenant.key).await;
     assert_no_fault(&faults, cases.len(), 40);
     let limits = limits();
     for case in &limits {

@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{Case, assert_no_fault, assert_nothing_was_taken, text, watched};
+use super::{Case, assert_no_fault, assert_nothing_was_taken, faults, text, watched};
 
 /// A reservation in `default` that no limit counted.
 const RESERVATION: &str =
@@ -16,12 +16,7 @@ async fn every_bad_reservation_gets_a_reason_and_holds_nothing() {
     cases.extend(reservations());
     cases.extend(commits());
     cases.extend(surroundings());
-    let mut faults = Vec::new();
-    for (at, case) in cases.iter().enumerate() {
-        let base = &tenant.stack.gates[at % 2].url;
-        let reply = case.send(&tenant, &rule, base, &tenant.key).await;
-        faults.extend(case.fault(&reply));
-    }
+    let faults = faults(&tenant, &rule, &cases, &tenant.key).await;
     assert_no_fault(&faults, cases.len(), 60);
     assert_nothing_was_taken(&tenant).await;
 }

@@ -1,4 +1,4 @@
-//! A Redis that runs the script of somebody else.
+//! A Redis that a long script of another client blocks.
 
 use std::time::{Duration, Instant};
 
