@@ -36,9 +36,9 @@ use self::workers::{attempt_now, wake};
 use crate::answer::fingerprint;
 use crate::caller::Caller;
 use crate::decide::{TooManyLimits, order_of};
+use crate::events::DeferredEvent;
 use crate::finish::Finish;
 use crate::headers;
-use crate::meters::DeferredEvent;
 use crate::refusals::Refusals;
 use crate::state::GateState;
 
@@ -230,7 +230,7 @@ fn described(id: DeferredId, state: &JobState, position: u64) -> Deferred {
     Deferred {
         deferred: id.to_string(),
         position,
-        state: DeferredState::parse(&state.state).unwrap_or(DeferredState::Waiting),
+        state: DeferredState::parse(&state.state).unwrap_or(DeferredState::Queued),
         expires_at_ms: state.ends_ms,
         charged: state.charged,
         attempts: state.attempts,

@@ -27,6 +27,7 @@ mod undecided;
 
 mod decision_export;
 mod denial_cache;
+mod events;
 mod heavy_matching;
 mod lease_keeper;
 mod leases;

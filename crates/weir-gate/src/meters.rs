@@ -15,6 +15,7 @@ use weir_wire::check::{AnswerCode, CheckAnswer, Degraded};
 use weir_wire::problem::ErrorCode;
 use weir_wire::words::Mode;
 
+use crate::events::{DeferredEvent, LeaseEvent, ReservationEvent};
 use crate::primary_meters;
 use crate::refused_callers::{Interface, RefusedCallers};
 use crate::registry::{METADATA, Registry};
@@ -74,88 +75,6 @@ pub(crate) struct Meters {
 
 const RULEBOOK_AGE: &str = "weir_rulebook_age_seconds";
 const COPY_AGE: &str = "weir_rulebook_copy_age_seconds";
-
-/// An event in the life of a reservation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ReservationEvent {
-    /// Units were held.
-    Reserved,
-    /// Its cost was charged, and its units were released.
-    Committed,
-    /// Its units were released.
-    Cancelled,
-    /// A commit came when it was no longer open.
-    Late,
-}
-
-impl ReservationEvent {
-    const ALL: [Self; 4] = [Self::Reserved, Self::Committed, Self::Cancelled, Self::Late];
-
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Reserved => "reserved",
-            Self::Committed => "committed",
-            Self::Cancelled => "cancelled",
-            Self::Late => "late",
-        }
-    }
-}
-
-/// An event in the life of a lease of a concurrency limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LeaseEvent {
-    /// A check took it.
-    Granted,
-    /// It began anew.
-    Renewed,
-    /// Its holder released it.
-    Released,
-    /// A renewal or release came when it had ended.
-    Ended,
-}
-
-impl LeaseEvent {
-    const ALL: [Self; 4] = [Self::Granted, Self::Renewed, Self::Released, Self::Ended];
-
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Granted => "granted",
-            Self::Renewed => "renewed",
-            Self::Released => "released",
-            Self::Ended => "ended",
-        }
-    }
-}
-
-/// An event in the life of a deferred job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum DeferredEvent {
-    /// It was stored.
-    Stored,
-    /// It was delivered.
-    Delivered,
-    /// A delivery failed; it is repeated.
-    Undelivered,
-    /// It became a dead letter.
-    Failed,
-    /// It was cancelled by a caller.
-    Cancelled,
-}
-
-impl DeferredEvent {
-    const ALL: [Self; 5] =
-        [Self::Stored, Self::Delivered, Self::Undelivered, Self::Failed, Self::Cancelled];
-
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Stored => "stored",
-            Self::Delivered => "delivered",
-            Self::Undelivered => "undelivered",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-        }
-    }
-}
 
 const BUCKETS: [f64; 12] =
     [0.000_1, 0.000_25, 0.000_5, 0.001, 0.002, 0.004, 0.006, 0.008, 0.01, 0.02, 0.05, 0.1];

@@ -17,9 +17,9 @@ use weir_wire::reservations::{CancelBody, CommitAnswer, CommitBody, ReserveAnswe
 use crate::caller::Caller;
 use crate::check::{CheckOptions, over_ceiling};
 use crate::decide::{self, Committed, Refused, Reserved};
+use crate::events::ReservationEvent;
 use crate::finish::Finish;
 use crate::headers;
-use crate::meters::ReservationEvent;
 use crate::refusals::Refusals;
 use crate::reservation_text::ReservationText;
 use crate::state::GateState;

@@ -94,7 +94,8 @@ pub struct Deferred {
 #[serde(rename_all = "snake_case")]
 pub enum DeferredState {
     /// The job waits for the limits or for its receiver, or is being delivered.
-    Waiting,
+    #[serde(rename = "waiting")]
+    Queued,
     /// The job was delivered.
     Delivered,
     /// The job is a dead letter: it was not delivered in time.
@@ -143,7 +144,7 @@ impl DeferredState {
     /// The state with this name.
     pub fn parse(name: &str) -> Option<Self> {
         match name {
-            "waiting" => Some(Self::Waiting),
+            "waiting" => Some(Self::Queued),
             "delivered" => Some(Self::Delivered),
             "failed" => Some(Self::Failed),
             _ => None,

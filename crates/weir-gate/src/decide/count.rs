@@ -7,7 +7,7 @@ use weir_wire::check::CheckAnswer;
 
 use super::pending::{KeyReused, Outcome, PendingCheck};
 use super::trace;
-use crate::meters::LeaseEvent;
+use crate::events::LeaseEvent;
 use crate::state::GateState;
 use crate::tally::DecisionEvent;
 use crate::turns::Turns;

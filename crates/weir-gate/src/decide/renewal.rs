@@ -14,8 +14,8 @@ use weir_wire::check::{AnswerCode, CheckAnswer, Degraded};
 use super::pending::{Outcome, PendingCheck};
 use super::{admission, redis};
 use crate::caller::Caller;
+use crate::events::LeaseEvent;
 use crate::lease_text::LeaseText;
-use crate::meters::LeaseEvent;
 use crate::state::GateState;
 
 /// The end of a renewal or release.

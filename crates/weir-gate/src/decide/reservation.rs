@@ -16,7 +16,7 @@ use super::pending::{Outcome, PendingCheck};
 use super::rules::{self, TooManyLimits};
 use super::{admission, count, outage, redis, trace};
 use crate::caller::Caller;
-use crate::meters::ReservationEvent;
+use crate::events::ReservationEvent;
 use crate::reservation_text::ReservationText;
 use crate::state::GateState;
 

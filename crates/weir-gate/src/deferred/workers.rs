@@ -14,7 +14,7 @@ use weir_wire::check::CheckAnswer;
 
 use super::attempt::attempt;
 use super::deferral::{AT_ONCE_PER_TENANT, Deferral, DeferralParts, Worker, Workers};
-use crate::meters::DeferredEvent;
+use crate::events::DeferredEvent;
 use crate::state::GateState;
 
 /// The task that runs the workers.

@@ -28,6 +28,7 @@ const fn retired(word: &'static str, advice: &'static str) -> Retired {
 /// Whole names in code.
 pub const NAMES: &[Retired] = &[
     retired("Line", "Batcher, or what the line holds"),
+    retired("Waiting", "PendingCheck"),
     retired("Told", "Reply"),
     retired("tell", "reply"),
     retired("gather", "drain_batch"),
