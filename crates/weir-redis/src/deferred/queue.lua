@@ -4,7 +4,8 @@
 --       waiting   sorted set of waiting jobs, all with the score 0: order (32), number (14), id (32). So the jobs of an
 --                 order are neighbours, in the order of their arrival.
 --       jobs      hash: id -> the job, as the gate wrote it.
---       states    hash: id -> what changes (JSON). Also `number`, the last number, and `bytes`, those of waiting jobs.
+--       states    hash: id -> what changes (JSON); claim:order -> the claim that settles the order. Also the last numbers of
+--                 a job, `number`, and of a claim, `claims`; and `bytes`, those of waiting jobs.
 --       ended     sorted set of jobs that no longer wait, by the time at which they are removed.
 --       failed    sorted set of the dead letters, by the time at which they failed.
 --       tenants   sorted set of the tenants of this hash tag that have waiting jobs, by the earliest time in `due`.
@@ -92,9 +93,22 @@ local function stop_waiting(id, state)
   call('HINCRBY', states, 'bytes', -state.bytes)
 end
 
+-- A claim has a number of its own, because two claims of an order can fall into one millisecond.
 local function claim(order, lease_ms)
+  local number = call('HINCRBY', states, 'claims', 1)
   call('ZADD', due, now + lease_ms, order)
-  return now + lease_ms
+  call('HSET', states, 'claim:' .. order, number)
+  return number
+end
+
+-- The first job of an order is attempted after `wait_ms`, and nobody owns it until then.
+local function release(order, wait_ms)
+  call('HDEL', states, 'claim:' .. order)
+  if first(order) then
+    call('ZADD', due, now + wait_ms, order)
+  else
+    call('ZREM', due, order)
+  end
 end
 
 -- Stores a job. The caller attempts it at once, with the claim of the reply, if no other job of its order waits.
@@ -130,7 +144,7 @@ local function take(most, lease_ms)
       taken[#taken + 1] =
         { id = id, state = load(id), job = call('HGET', jobs, id), claim = claim(order, lease_ms), now_ms = now }
     else
-      call('ZREM', due, order)
+      release(order, 0)
     end
   end
   return { next_ms = announce(), jobs = #taken > 0 and taken or nil }
@@ -138,7 +152,7 @@ end
 
 -- Ends a claim, unless it is over. The job was delivered, has failed, or is attempted again after `wait_ms`.
 local function settle(id, order, claimed, outcome, wait_ms, reason)
-  if tonumber(call('ZSCORE', due, order) or 0) ~= tonumber(claimed) then
+  if call('HGET', states, 'claim:' .. order) ~= claimed then
     return { settled = false }
   end
   local state = load(id)
@@ -171,11 +185,7 @@ local function settle(id, order, claimed, outcome, wait_ms, reason)
     end
     save(id, state)
   end
-  if first(order) then
-    call('ZADD', due, now + wait, order)
-  else
-    call('ZREM', due, order)
-  end
+  release(order, wait)
   announce()
   return { settled = true }
 end
