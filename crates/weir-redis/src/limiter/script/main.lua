@@ -133,9 +133,11 @@ return function(keys, arguments)
   local now_ms
   do
     local time = call('TIME')
-    now_ms = time[1] * 1000 + (time[2] - time[2] % 1000) / 1000
+    -- Made numbers once: each use of a text as a number reads the text again.
+    local seconds, us = time[1] + 0, time[2] + 0
+    now_ms = seconds * 1000 + (us - us % 1000) / 1000
     if now == 0 then
-      now = time[1] * 1000000 + time[2]
+      now = seconds * 1000000 + us
     end
   end
   if until_us > 0 and not (from_us <= now and now + SLACK_US < until_us) then
@@ -143,7 +145,11 @@ return function(keys, arguments)
   end
 
   local next_key, next_arg = 1, 2
-  local parts, texts = {}, {}
+  -- The answers, unless a single check is decided in this file.
+  local parts, texts
+  if checks ~= 1 then
+    parts, texts = {}, {}
+  end
   local made_kind, judge, settle
 
   for _ = 1, checks do
@@ -201,9 +207,12 @@ return function(keys, arguments)
         end
       end
     end
-    if answer then
+    if answer and not parts then
+      return { now, answer }
+    elseif answer then
       parts[#parts + 1] = answer
     else
+      parts, texts = parts or {}, texts or {}
       if not tables then
         -- With room for ten limits.
         tables = {
