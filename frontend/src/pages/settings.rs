@@ -48,20 +48,26 @@ pub fn Settings() -> impl IntoView {
     };
     view! {
         <PageHeader title="Settings" />
-        {show_shaped(here, Skeleton::Form, move |data| {
-            let name = tenant_name(&data);
-            view! {
-                <TenantName name=name.clone() me />
-                <Limits name me />
-            }
-        })}
-        <Namespaces />
-        <Recording />
-        {show_shaped(here, Skeleton::Form, move |data| view! { <OwnName name=data.user.name me /> })}
-        <OwnPassword />
-        <OwnSecondFactor />
-        <OwnSessions />
-        {show_shaped(here, Skeleton::Form, move |data| view! { <DeleteTenant name=tenant_name(&data) /> })}
+        <section class="settings-group" aria-labelledby="settings-tenant">
+            <h2 id="settings-tenant">"Tenant"</h2>
+            {show_shaped(here, Skeleton::Form, move |data| {
+                let name = tenant_name(&data);
+                view! {
+                    <TenantName name=name.clone() me />
+                    <Limits name me />
+                }
+            })}
+            <Namespaces />
+            <Recording />
+            {show_shaped(here, Skeleton::Form, move |data| view! { <DeleteTenant name=tenant_name(&data) /> })}
+        </section>
+        <section class="settings-group" aria-labelledby="settings-account">
+            <h2 id="settings-account">"Your account"</h2>
+            {show_shaped(here, Skeleton::Form, move |data| view! { <OwnName name=data.user.name me /> })}
+            <OwnPassword />
+            <OwnSecondFactor />
+            <OwnSessions />
+        </section>
     }
 }
 
@@ -88,7 +94,7 @@ fn TenantName(name: String, me: RemoteData<Me>) -> impl IntoView {
     view! {
         <RequireRole role=Role::Admin>
             <SubmitForm action submit="Save" on_submit=rename incomplete>
-                <h2>"Tenant"</h2>
+                <h3>"General"</h3>
                 <TextField label="Tenant name" value=name problem />
                 <p class="note">"ID: "<code>{move || tenant.get()}</code></p>
             </SubmitForm>
@@ -116,7 +122,7 @@ fn DeleteTenant(name: String) -> impl IntoView {
     });
     view! {
         <section class="panel" aria-label="Delete tenant">
-            <h2>"Delete tenant"</h2>
+            <h3>"Delete tenant"</h3>
             <p class="note">"Deletes everything in the tenant. Its checks are denied from then on."</p>
             <RequireRole role=Role::Owner>
                 <SubmitProblem problem=action.problem />

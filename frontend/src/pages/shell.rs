@@ -54,7 +54,9 @@ pub fn Shell() -> impl IntoView {
     });
     let signed_in = Memo::new(move |_| matches!(session.state(), SessionState::SignedIn(_)));
     view! {
-        <Show when=move || signed_in.get() fallback=|| view! { <main class="narrow"><LoadingSkeleton /></main> }>
+        <Show when=move || signed_in.get() fallback=|| view! {
+            <main class="narrow"><h1 class="hidden">"Signing in"</h1><LoadingSkeleton /></main>
+        }>
             <Frame />
         </Show>
     }

@@ -62,10 +62,11 @@ async function facets(page, denials) {
 
 /** A subject that an override always denies: the denial leads to the override. */
 async function why(page) {
+    const connected = page.waitForResponse((answer) => answer.url().includes("/stats/live"));
+    await page.goto(`${stack.baseUrl}/t/${owner.tenant}/live`);
+    await connected;
     const answer = await check(stack.gates[0], secret, { namespace: "abuse", attributes: { user: "u-bad" } });
     assert.equal(answer.allowed, false);
-    await page.goto(`${stack.baseUrl}/t/${owner.tenant}/live`);
-    await heading(page, "Live");
     const denial = page.getByRole("region", { name: "Denials" }).getByRole("row").filter({ hasText: "user u-bad" });
     await denial.getByRole("link", { name: "Why" }).first().click();
     await heading(page, "user u-bad");

@@ -63,12 +63,17 @@ fn row(rollout: Rollout, scale: Scale, name: &dyn Fn(&str) -> String) -> impl In
             </li>
         }
     };
-    let lanes: Vec<_> = rollout.gates.into_iter().map(lane).collect();
+    let lanes = if rollout.gates.is_empty() {
+        view! { <span class="muted">"Before the running gates started"</span> }.into_any()
+    } else {
+        let lanes: Vec<_> = rollout.gates.into_iter().map(lane).collect();
+        view! { <ul class="lanes">{lanes}</ul> }.into_any()
+    };
     view! {
         <tr>
             <td>{changed}</td>
             <td class="number">{rollout.rulebook_version}</td>
-            <td><ul class="lanes">{lanes}</ul></td>
+            <td>{lanes}</td>
         </tr>
     }
 }

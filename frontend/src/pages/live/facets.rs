@@ -22,7 +22,7 @@ pub(super) fn Facets(
         view! {
             <Show when=move || !counts.with(Vec::is_empty)>
                 <div role="group" aria-label=facet.title()>
-                    <h3>{facet.title()}</h3>
+                    <h2>{facet.title()}</h2>
                     {values}
                 </div>
             </Show>

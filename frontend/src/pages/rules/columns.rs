@@ -15,6 +15,7 @@ use crate::components::badge::ModeBadge;
 use crate::components::data_table::Column;
 use crate::components::icon::Icon;
 use crate::components::menu::{Menu, MenuItem, MenuLink};
+use crate::components::mini_picture::MiniPicture;
 use crate::components::time::RelativeTime;
 use crate::model::labels;
 use crate::model::number::{grouped, quantity, share};
@@ -104,10 +105,15 @@ fn name_cell(rule: &RuleAnswer) -> AnyView {
         text => format!("{} · {text}", rule.rule.namespace),
     };
     view! {
-        <div class="one-line" title=title>
-            <A href=move || tenant.page(&format!("rules/{id}")) attr:class="name">{name}</A>
+        <div class="pictured">
+            <MiniPicture rule=rule.rule.clone() />
+            <div>
+                <div class="one-line" title=title>
+                    <A href=move || tenant.page(&format!("rules/{id}")) attr:class="name">{name}</A>
+                </div>
+                <div class="muted one-line" title=below.clone()>{below.clone()}</div>
+            </div>
         </div>
-        <div class="muted one-line" title=below.clone()>{below.clone()}</div>
     }
     .into_any()
 }

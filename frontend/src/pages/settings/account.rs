@@ -31,7 +31,7 @@ pub(super) fn OwnName(name: String, me: RemoteData<Me>) -> impl IntoView {
     });
     view! {
         <SubmitForm action submit="Save" on_submit=rename incomplete>
-            <h2>"Profile"</h2>
+            <h3>"Profile"</h3>
             <TextField label="Your name" autocomplete="name" value=name problem />
         </SubmitForm>
     }
@@ -59,7 +59,7 @@ pub(super) fn OwnPassword() -> impl IntoView {
         Signal::derive(move || current.with(String::is_empty) || new.with(String::is_empty));
     view! {
         <SubmitForm action submit="Change password" on_submit=change incomplete>
-            <h2>"Password"</h2>
+            <h3>"Password"</h3>
             <TextField
                 label="Current password"
                 kind="password"

@@ -36,7 +36,7 @@ pub(super) fn Limits(name: String, me: RemoteData<Me>) -> impl IntoView {
                        and every page shows a banner until limits are turned on again.";
     view! {
         <section class="panel" aria-label="Limits">
-            <h2>"Limits"</h2>
+            <h3>"Limits"</h3>
             <p role="status">{move || if is_on.get() { "Limits are on." } else { "Limits are off: every check is allowed." }}</p>
             <RequireRole role=Role::Admin>
                 <SubmitProblem problem=action.problem />

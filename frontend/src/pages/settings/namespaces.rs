@@ -32,14 +32,14 @@ pub(super) fn Namespaces() -> impl IntoView {
         let rows = page.data.into_iter().map(|row| view! { <Row row edited /> }.into_any());
         let rows: Vec<_> = rows.collect();
         view! {
-            <ObjectTable label="Namespaces" columns=&["Namespace", "Rules", "Spread by"]>{rows}</ObjectTable>
+            <ObjectTable label="All namespaces" columns=&["Namespace", "Rules", "Spread by"]>{rows}</ObjectTable>
             {truncated.then(|| view! { <p class="note">"These are the first 200 namespaces; the API has the others."</p> })}
         }
         .into_any()
     };
     view! {
         <section class="panel" aria-label="Namespaces">
-            <h2>"Namespaces"</h2>
+            <h3>"Namespaces"</h3>
             <p class="note">
                 "One primary of a Redis cluster has all counters of a namespace. If that is too much for it, spread the counters by \
                  attributes that all rules of the namespace count by."
@@ -60,7 +60,7 @@ fn Row(row: NamespaceAnswer, edited: RwSignal<Option<NamespaceAnswer>>) -> impl 
     view! {
         <tr>
             <td class="name">{name}</td>
-            <td class="number">{rules}</td>
+            <td>{rules}</td>
             <td>{spread_by}</td>
             <td class="number">
                 <RequireRole role=Role::Editor>

@@ -38,7 +38,7 @@ pub(super) fn Recording() -> impl IntoView {
     };
     view! {
         <section class="panel" aria-label="Recorded checks">
-            <h2>"Recorded checks"</h2>
+            <h3>"Recorded checks"</h3>
             <p class="note">
                 "What-if runs replay recorded checks. Gates record the attributes that your rules use and keep them for 24 hours. \
                  Turning this off stops recording; existing data expires within a day."

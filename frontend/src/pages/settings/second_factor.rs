@@ -20,7 +20,7 @@ pub(super) fn OwnSecondFactor() -> impl IntoView {
     let codes = RwSignal::new(Vec::<String>::new());
     view! {
         <section class="panel" aria-label="Two-factor authentication">
-            <h2>"Two-factor authentication"</h2>
+            <h3>"Two-factor authentication"</h3>
             <RecoveryCodeList codes />
             {show(factor, move |data| {
                 if data.enabled {

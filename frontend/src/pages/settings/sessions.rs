@@ -9,6 +9,7 @@ use crate::components::remote_data::{RemoteData, fetch_data, show};
 use crate::components::submit::SubmitAction;
 use crate::components::table::{ObjectTable, RowButton};
 use crate::components::time::RelativeTime;
+use crate::model::user_agent;
 
 #[component]
 pub(super) fn OwnSessions() -> impl IntoView {
@@ -19,7 +20,7 @@ pub(super) fn OwnSessions() -> impl IntoView {
         move |_| action.run(async move { api.sign_out_everywhere().await }, |()| ());
     view! {
         <section class="panel" aria-label="Sessions">
-            <h2>"Sessions"</h2>
+            <h3>"Sessions"</h3>
             <p class="note">"Devices and programs signed in to your account. Sessions expire after seven days without use."</p>
             <SubmitProblem problem=action.problem />
             {show(sessions, move |data| view! { <List data sessions action /> })}
@@ -49,7 +50,7 @@ fn SessionRow(
 ) -> impl IntoView {
     let api = expect_context::<Api>();
     let Session { id, current, user_agent, network, created_at, refreshed_at, .. } = session;
-    let agent = if user_agent.is_empty() { "unknown".to_owned() } else { user_agent };
+    let agent = user_agent::label(&user_agent);
     let network = network.unwrap_or_else(|| "unknown".to_owned());
     let label = format!("Sign out {agent} from {network}");
     let end = move |()| {
@@ -63,7 +64,7 @@ fn SessionRow(
     };
     view! {
         <tr>
-            <td class="name">{agent}</td>
+            <td class="name" title=user_agent>{agent}</td>
             <td>{network}</td>
             <td><RelativeTime at=created_at /></td>
             <td><RelativeTime at=refreshed_at /></td>

@@ -11,6 +11,7 @@ use weir_wire::words::Mode;
 use super::state::Started;
 use crate::api::{Api, Problem};
 use crate::components::feedback::SubmitProblem;
+use crate::components::mini_picture::MiniPicture;
 use crate::components::require_role::RequireRole;
 use crate::model::labels;
 use crate::model::template::Template;
@@ -52,7 +53,7 @@ fn card(
     let rule = template.rule(1);
     view! {
         <section class="panel" aria-label=template.title()>
-            <h2>{template.title()}</h2>
+            <div class="card-head"><h2>{template.title()}</h2><MiniPicture rule=rule.clone() /></div>
             <p>{labels::sentence(&rule)}</p>
             <p class="note">{template.reason()}</p>
             <div class="actions">

@@ -42,8 +42,8 @@ pub(super) fn Finder() -> impl IntoView {
         </PageHeader>
         <Search denied />
         <div class="columns">
-            {list_of("Most denied", denied, |entry| entry.denied)}
-            {list_of("Most active", active, |entry| entry.checks)}
+            {list_of("Most denied", "bar denied", denied, |entry| entry.denied)}
+            {list_of("Most active", "bar", active, |entry| entry.checks)}
         </div>
     }
 }
@@ -84,11 +84,16 @@ fn Search(denied: RemoteData<Top>) -> impl IntoView {
     }
 }
 
-fn list_of(title: &'static str, top: RemoteData<Top>, of: fn(&TopEntry) -> u64) -> impl IntoView {
+fn list_of(
+    title: &'static str,
+    bar: &'static str,
+    top: RemoteData<Top>,
+    of: fn(&TopEntry) -> u64,
+) -> impl IntoView {
     let rows = move |top: Top| {
         let entries: Vec<_> = top.data.into_iter().filter(|entry| of(entry) > 0).collect();
         let most = entries.iter().map(of).max().unwrap_or(0);
-        entries.into_iter().map(|entry| row(entry, most, of)).collect::<Vec<_>>()
+        entries.into_iter().map(|entry| row(entry, bar, most, of)).collect::<Vec<_>>()
     };
     show_latest_shaped(top, Skeleton::Card, move |top| {
         let none = Memo::new(move |_| top.with(|top| top.data.iter().all(|entry| of(entry) == 0)));
@@ -111,7 +116,7 @@ fn list_of(title: &'static str, top: RemoteData<Top>, of: fn(&TopEntry) -> u64) 
     })
 }
 
-fn row(entry: TopEntry, most: u64, of: fn(&TopEntry) -> u64) -> impl IntoView {
+fn row(entry: TopEntry, bar: &'static str, most: u64, of: fn(&TopEntry) -> u64) -> impl IntoView {
     let tenant = expect_context::<TenantId>();
     let width = percent(Scale { most, start: 0, end: WIDTH }.place(of(&entry)));
     let TopEntry { rule, subject, checks, denied, .. } = entry;
@@ -122,7 +127,7 @@ fn row(entry: TopEntry, most: u64, of: fn(&TopEntry) -> u64) -> impl IntoView {
             <td class="bar-cell">
                 <A href=move || tenant.page(&page) attr:class="name">{label}</A>
                 <span class="muted">" in "{rule.unwrap_or_else(|| "a deleted rule".to_owned())}</span>
-                <i class="bar" style=("width", width)></i>
+                <i class=bar style=("width", width)></i>
             </td>
             <td class="number">{grouped(checks)}</td>
             <td class="number">{grouped(denied)}" · "{share(denied, checks)}</td>
