@@ -5,6 +5,7 @@ mod report;
 mod rights;
 mod server;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
@@ -89,7 +90,22 @@ async fn inspect_server(
     programs(&mut connection, report).await;
     round_trip(&mut connection, budget, report).await?;
     clock(&mut connection, now, report).await?;
-    rights::inspect(client, &mut connection, tag, report).await
+    rights::inspect(client, &mut connection, tag, report).await?;
+    tracking(client, report).await;
+    Ok(())
+}
+
+/// Whether Redis reports the loss of its data, so that gates need not look for it.
+async fn tracking(client: &Client, report: &mut Report) {
+    match client.connect_tracking(TIMEOUT, Arc::default()).await {
+        Ok(_) => report.add(Judgement::Good, "data loss", "gates are told at once"),
+        Err(error) => {
+            let text = format!(
+                "gates notice it after up to half a second, because `HELLO 3` or `CLIENT TRACKING` fails: {error}"
+            );
+            report.add(Judgement::Notice, "data loss", text);
+        }
+    }
 }
 
 async fn programs(connection: &mut MultiplexedConnection, report: &mut Report) {

@@ -67,6 +67,11 @@ async fn missing_rights_are_named() {
     assert_eq!(bad(&limited), ["permissions"]);
     let missing = text(&limited, "permissions");
     assert_eq!(missing, "missing: +hset +memory|usage +publish");
+    assert_eq!(text(&limited, "data loss"), "gates are told at once");
+    server.command("ACL SETUSER gate -client|tracking").expect("it runs");
+    let untold = report(&url).await;
+    assert!(text(&untold, "data loss").starts_with("gates notice it after"), "{untold:?}");
+    assert_eq!(bad(&untold), ["permissions"], "Weir works without it");
     assert!(text(&limited, "programs").starts_with("scripts run, functions do not"));
     server.command("ACL SETUSER gate reset on >pass ~other:* +@all").expect("it runs");
     let missing = text(&report(&url).await, "permissions").to_owned();
