@@ -11,7 +11,7 @@ use crate::metrics::{document, document_path, promtool};
 /// minute; `_` is no value. The clock begins at 0.
 type Row = (&'static str, &'static [(&'static str, &'static str, &'static str)]);
 
-const ROWS: [Row; 24] = [
+const ROWS: [Row; 26] = [
     ("WeirChecksWithoutRedis", &[("weir_degraded_checks_total", "5x90", "0+6x90")]),
     ("WeirGateWithoutRedis", &[("weir_redis_up", "1x90", "0x90")]),
     ("WeirRedisLostData", &[("weir_redis_data_lost_total", "3x90", "0x84 1x5")]),
@@ -66,6 +66,17 @@ const ROWS: [Row; 24] = [
         &[
             (r#"weir_webhook_deliveries_total{result="delivered"}"#, "0+10x90", "0x90"),
             (r#"weir_webhook_deliveries_total{result="failed"}"#, "0+1x90", "0+10x90"),
+        ],
+    ),
+    (
+        "WeirChargesDropped",
+        &[(r#"weir_buffered_charges_total{event="dropped"}"#, "4x90", "0+1x90")],
+    ),
+    (
+        "WeirDeferredJobsFail",
+        &[
+            (r#"weir_deferred_jobs_total{event="delivered"}"#, "0+10x90", "0x90"),
+            (r#"weir_deferred_jobs_total{event="undelivered"}"#, "0+1x90", "0+10x90"),
         ],
     ),
     ("WeirTenantOverLiveSubjects", &[("weir_tenants_over_live_subjects", "0x90", "1x90")]),

@@ -1,8 +1,11 @@
 //! Deferred jobs arrive at least once, in order, charged once and never faster than the limit, whatever is killed meanwhile.
 
+mod failover;
+mod places;
 mod receiver;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -13,10 +16,10 @@ use tokio::task::JoinSet;
 
 use self::receiver::{Mode, Receiver};
 use crate::harness::{
-    Http, Reply, Stack, Tenant, print, seconds, send, send_signal, shared, try_send, until,
+    Http, Reply, Stack, Tenant, metric, print, seconds, send, send_signal, shared, try_send, until,
 };
 
-/// The jobs of the long test.
+/// The jobs of the long test, unless `WEIR_TEST_DEFERRED_JOBS` states another number, a multiple of [`ACCOUNTS`].
 const JOBS: usize = 1_000;
 const ACCOUNTS: usize = 10;
 /// The jobs that one gate attempts at once for a tenant.
@@ -129,6 +132,20 @@ async fn delivery_is_repeated_charged_once_and_becomes_a_dead_letter_in_time() {
     let failed = of_job(&tenant, Method::GET, &id).await.expect(200);
     assert!(failed.text("/error").contains("500"), "{}", failed.body);
     assert!(failed.number("/attempts") >= 2, "{}", failed.body);
+    until(seconds(30), "both gates report the queue", async || {
+        let report = async |gate: usize, series| metric(&stack.gates[gate].url, series).await;
+        let mut numbers = Vec::new();
+        for gate in [0, 1] {
+            let sizes = report(gate, "weir_deferred_waiting_bytes").await;
+            numbers.push((
+                report(gate, "weir_deferred_waiting_jobs").await,
+                report(gate, "weir_deferred_failed_jobs").await,
+                sizes > 100,
+            ));
+        }
+        numbers == [(1, 1, true); 2]
+    })
+    .await;
     receiver.received().mode = Mode::Accept;
     until(seconds(20), "the other job is delivered", async || {
         let job = of_job(&tenant, Method::GET, &other.text("/deferred")).await.expect(200);
@@ -164,6 +181,7 @@ async fn delivery_is_repeated_charged_once_and_becomes_a_dead_letter_in_time() {
 
 #[tokio::test]
 async fn all_jobs_arrive_in_order_charged_once_although_a_gate_and_redis_are_killed() {
+    let jobs = jobs();
     let lines = ["appendonly yes", "appendfsync always"].map(str::to_owned);
     let stack = Stack::start_with_redis(1_000, lines.into()).await;
     let stack = with_private_webhooks(stack).await;
@@ -178,44 +196,49 @@ async fn all_jobs_arrive_in_order_charged_once_although_a_gate_and_redis_are_kil
         let (urls, killed) = (Arc::clone(&urls), Arc::clone(&killed));
         let (key, target) = (tenant.key.clone(), target.clone());
         callers.spawn(async move {
-            for number in 0..JOBS / ACCOUNTS {
+            for number in 0..jobs / ACCOUNTS {
                 let gate = if killed.load(Ordering::Relaxed) { 0 } else { number % 2 };
                 submit(&urls, gate, &key, &job(&target, account, number)).await;
             }
         });
     }
-    until(seconds(300), "a third arrives", async || receiver.count() > JOBS / 3).await;
+    until(seconds(300), "a third arrives", async || receiver.count() > jobs / 3).await;
     killed.store(true, Ordering::Relaxed);
     send_signal(stack.gates[1].pid(), "KILL");
-    until(seconds(300), "half arrives", async || receiver.count() > JOBS / 2).await;
+    until(seconds(300), "half arrives", async || receiver.count() > jobs / 2).await;
     stack.redis.kill().expect("Redis runs");
     stack.redis.restart().expect("Redis starts again");
     callers.join_all().await;
-    until(seconds(600), "all jobs arrive", async || arrivals(&receiver).len() == JOBS).await;
+    until(seconds(600 + jobs as u64 / 10), "all jobs arrive", async || {
+        arrivals(&receiver).len() == jobs
+    })
+    .await;
 
     let arrivals = arrivals(&receiver);
-    let took = arrivals[JOBS - 1].at.duration_since(arrivals[0].at);
-    let mut next = BTreeMap::new();
-    for arrival in &arrivals {
-        let expected = next.entry(arrival.account).or_insert(0);
-        assert_eq!(arrival.number, *expected, "of account {}", arrival.account);
-        *expected += 1;
-    }
+    let took = arrivals[jobs - 1].at.duration_since(arrivals[0].at);
+    assert_in_order(&arrivals);
     let in_a_second = arrivals.iter().enumerate().map(|(first, from)| {
         let later = arrivals[first..].iter();
         later.take_while(|arrival| arrival.at.duration_since(from.at) < seconds(1)).count()
     });
     let fastest = in_a_second.max().expect("jobs arrived");
-    let copies = receiver.count() - JOBS;
+    let copies = receiver.count() - jobs;
     print(&format!(
-        "{JOBS} deferred jobs in {took:?}, at most {fastest} in a second, {copies} arrived twice"
+        "{jobs} deferred jobs in {took:?}, at most {fastest} in a second, {copies} arrived twice"
     ));
     // The charges are spaced by the limit. Between a charge and its arrival are only the jobs that are attempted at once.
     assert!(fastest <= PER_SECOND + 1 + 2 * AT_ONCE, "{fastest} in a second");
-    let least = Duration::from_millis(1_000 * (JOBS - 1 - 2 * AT_ONCE) as u64 / PER_SECOND as u64);
+    let least = Duration::from_millis(1_000 * (jobs - 1 - 2 * AT_ONCE) as u64 / PER_SECOND as u64);
     assert!(took >= least, "{took:?}");
     let all: Vec<_> = (0..ACCOUNTS).collect();
-    assert_eq!(charged(&tenant, &all).await, vec![(JOBS / ACCOUNTS) as u64; ACCOUNTS]);
+    assert_eq!(charged(&tenant, &all).await, vec![(jobs / ACCOUNTS) as u64; ACCOUNTS]);
+}
+
+/// The number of jobs of the long test.
+fn jobs() -> usize {
+    let given = std::env::var_os("WEIR_TEST_DEFERRED_JOBS");
+    let number = |text: OsString| text.to_str().and_then(|text| text.parse().ok());
+    given.map_or(JOBS, |text| number(text).expect("WEIR_TEST_DEFERRED_JOBS is a number"))
 }
 
 /// Lets the tenants of the stack send to this machine.
@@ -259,6 +282,16 @@ fn arrivals(receiver: &Receiver) -> Vec<Arrival> {
         }
     });
     arrivals.collect()
+}
+
+/// Asserts that the jobs of each account arrived in the order of their numbers.
+fn assert_in_order(arrivals: &[Arrival]) {
+    let mut next = BTreeMap::new();
+    for arrival in arrivals {
+        let expected = next.entry(arrival.account).or_insert(0);
+        assert_eq!(arrival.number, *expected, "of account {}", arrival.account);
+        *expected += 1;
+    }
 }
 
 struct Arrival {

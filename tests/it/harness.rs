@@ -48,6 +48,13 @@ pub async fn metrics(url: &str) -> String {
     response.text().await.expect("text")
 }
 
+/// The value of a series of a plane, a whole number: its name and, if it has any, its labels. 0 if there is none.
+pub async fn metric(url: &str, series: &str) -> u64 {
+    let text = metrics(url).await;
+    let mut values = text.lines().filter_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+    values.find_map(|value| value.parse::<u64>().ok()).unwrap_or(0)
+}
+
 /// Prints a measurement.
 #[expect(clippy::print_stdout, reason = "figures are for the person who runs the tests")]
 pub fn print(figures: &str) {

@@ -5,6 +5,7 @@ mod harness;
 mod accounts;
 mod alert_rules;
 mod audit;
+mod buffered_charges;
 mod ceilings;
 mod check_flow;
 mod concurrency;

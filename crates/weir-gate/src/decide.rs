@@ -4,12 +4,15 @@
 //! the others pending for the next stage. The checks of a batch stay in order, and Redis decides them in one call.
 
 mod admission;
+mod buffered;
+mod commits;
 mod count;
 mod deferred;
 mod denied;
 mod leased;
 mod outage;
 mod pending;
+mod places;
 mod redis;
 mod renewal;
 mod reservation;
@@ -27,8 +30,10 @@ use crate::caller::Caller;
 use crate::state::GateState;
 use crate::together::Together;
 
-pub(crate) use self::deferred::{decide_deferred, order_of};
+pub(crate) use self::buffered::{SentCharge, send_charge};
+pub(crate) use self::deferred::{Admission, decide_deferred, order_of};
 pub(crate) use self::pending::KeyReused;
+pub(crate) use self::places::{Places, Retaken};
 pub(crate) use self::renewal::{LeaseSettled, release, renew};
 pub(crate) use self::reservation::{Committed, Refused, Reserved, commit, exhaust, reserve};
 pub(crate) use self::rules::TooManyLimits;
@@ -44,6 +49,7 @@ pub(crate) async fn decide(
     let pending = |request| PendingCheck::new(caller, request, now);
     let mut checks: Vec<_> = requests.iter().map(pending).collect();
     answer(state, &mut checks).await?;
+    buffered::keep_records(state, &checks);
     Ok(count::count(state, &mut checks, started.elapsed()).await)
 }
 

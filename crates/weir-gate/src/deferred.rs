@@ -1,12 +1,14 @@
 //! The operations `/defer` and `/deferred`: work that is delivered to a webhook when the limits permit it.
 //!
 //! A job is stored first, and then checked. So a job that was charged is never lost: if this gate ends before it has sent the
-//! job, another gate claims it, gets the same admission and sends it. `attempt` makes one attempt, `workers` takes jobs that
-//! are due, and `targets` knows the webhooks.
+//! job, another gate claims it, gets the same admission and sends it. `attempt` makes one attempt, `places` holds its
+//! places in concurrency limits, `workers` takes jobs that are due, and `targets` knows the webhooks.
 
 mod attempt;
 mod deferral;
+mod places;
 mod targets;
+mod usage;
 mod workers;
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The events of reservations, leases and deferred jobs that a gate counts, with their names in the metrics.
+//! The events of reservations, leases, deferred jobs and buffered charges that a gate counts, with their names in the metrics.
 
 /// An event in the life of a reservation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +79,29 @@ impl DeferredEvent {
             Self::Undelivered => "undelivered",
             Self::Failed => "failed",
             Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// An event in the life of a record or commit that found Redis away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BufferEvent {
+    /// It waits for Redis.
+    Buffered,
+    /// Redis charged it later.
+    Sent,
+    /// It was not charged, or possibly so: the buffer was full, or it could not be repeated safely.
+    Dropped,
+}
+
+impl BufferEvent {
+    pub(crate) const ALL: [Self; 3] = [Self::Buffered, Self::Sent, Self::Dropped];
+
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Buffered => "buffered",
+            Self::Sent => "sent",
+            Self::Dropped => "dropped",
         }
     }
 }

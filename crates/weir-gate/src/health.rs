@@ -59,5 +59,5 @@ pub(crate) async fn readyz(State(state): State<GateState>) -> Result<Json<Readin
 pub(crate) async fn metrics(State(state): State<GateState>) -> Response {
     let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4")];
     state.meters.rulebook_age(state.held.age(), state.held.is_stale());
-    (StatusCode::OK, kind, state.meters.render(&state.limiter.health())).into_response()
+    (StatusCode::OK, kind, state.metrics()).into_response()
 }

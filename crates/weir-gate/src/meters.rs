@@ -9,17 +9,19 @@ use metrics::{Counter, Gauge, Histogram, Key, Recorder};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
 use weir_domain::request::Operation;
 use weir_domain::time::Timestamp;
+use weir_redis::deferred::QueueUse;
 use weir_redis::error::RedisError;
 use weir_redis::limiter::RedisHealth;
 use weir_wire::check::{AnswerCode, CheckAnswer, Degraded};
 use weir_wire::problem::ErrorCode;
 use weir_wire::words::Mode;
 
-use crate::events::{DeferredEvent, LeaseEvent, ReservationEvent};
+use crate::events::{BufferEvent, DeferredEvent, LeaseEvent, ReservationEvent};
 use crate::primary_meters;
 use crate::refused_callers::{Interface, RefusedCallers};
 use crate::registry::{METADATA, Registry};
 use crate::rls_meters::RlsMeters;
+use crate::stock_meters::{Stock, StockMeters};
 use crate::undecided::UNDECIDED_REASONS;
 
 /// The metrics of one gate.
@@ -36,6 +38,7 @@ pub(crate) struct Meters {
     reservations: [(ReservationEvent, Counter); 4],
     leases: [(LeaseEvent, Counter); 4],
     deferred: [(DeferredEvent, Counter); 5],
+    stock: StockMeters,
     tenant_rate_denied: Counter,
     exported_decisions: Counter,
     dropped_decisions: Counter,
@@ -160,6 +163,7 @@ impl Meters {
                 let labels = [("event", event.as_str())];
                 (event, names.labelled("weir_deferred_jobs_total", help, &labels))
             }),
+            stock: StockMeters::new(names),
             exported_decisions: names.counter(
                 "weir_exported_decisions_total",
                 "Decisions that were delivered to WEIR_DECISIONS.",
@@ -273,7 +277,8 @@ impl Meters {
     }
 
     /// The metrics in Prometheus' text format, those of Redis included.
-    pub(crate) fn render(&self, redis: &RedisHealth) -> String {
+    pub(crate) fn render(&self, redis: &RedisHealth, stock: Stock) -> String {
+        self.stock.set(stock);
         self.redis_up.set(f64::from(u8::from(redis.up)));
         self.redis_functions.set(f64::from(u8::from(redis.functions)));
         self.redis_script_loads.absolute(redis.script_loads);
@@ -367,6 +372,16 @@ impl Meters {
         for (_, counter) in self.deferred.iter().filter(|(known, _)| *known == event) {
             counter.increment(1);
         }
+    }
+
+    /// Counts charges in the buffer.
+    pub(crate) fn buffer(&self, event: BufferEvent, count: u64) {
+        self.stock.buffer(event, count);
+    }
+
+    /// Sets the use of the queues of deferred jobs of all tenants.
+    pub(crate) fn deferred_use(&self, usage: QueueUse) {
+        self.stock.set_deferred(Registry(&self.recorder), usage);
     }
 
     /// Counts leased units that could neither be used nor returned.

@@ -8,6 +8,7 @@ use std::time::Instant;
 use weir_domain::time::Clock;
 use weir_redis::limiter::Limiter;
 
+use crate::charge_buffer::ChargeBuffer;
 use crate::decision_export::{DecisionExport, DecisionExportSettings, DecisionLines};
 use crate::deferred::Deferral;
 use crate::denial_cache::DenialCache;
@@ -15,8 +16,10 @@ use crate::heavy_matching::HeavyMatching;
 use crate::leases::Leases;
 use crate::local::Local;
 use crate::meters::Meters;
+use crate::open_holds::OpenHolds;
 use crate::round_trip::RoundTrip;
 use crate::rulebook::Held;
+use crate::stock_meters::Stock;
 use crate::tally::Tally;
 use crate::tenant_rates::TenantRates;
 use crate::unreadable::UnreadableKeys;
@@ -38,6 +41,12 @@ pub struct GateParts {
     pub(crate) denial_cache: DenialCache,
     /// Units that were taken from Redis in advance.
     pub(crate) leases: Leases,
+    /// Records and commits that Redis did not run.
+    pub(crate) charge_buffer: ChargeBuffer,
+    /// The leases of concurrency limits that callers hold, for the metrics.
+    pub(crate) open_leases: OpenHolds,
+    /// The reservations that callers hold, for the metrics.
+    pub(crate) open_reservations: OpenHolds,
     /// The rates of tenants that have a ceiling of checks a second.
     pub(crate) tenant_rates: TenantRates,
     /// Bounds the processors that match regular expressions.
@@ -102,6 +111,9 @@ impl GateState {
             local: Local::new(clock.clone()),
             denial_cache: DenialCache::new(),
             leases: Leases::new(),
+            charge_buffer: ChargeBuffer::default(),
+            open_leases: OpenHolds::default(),
+            open_reservations: OpenHolds::default(),
             tenant_rates: TenantRates::new(),
             heavy_matching: HeavyMatching::new(),
             meters: Meters::new(),
@@ -121,6 +133,17 @@ impl GateState {
         let (exported, dropped) = self.meters.decision_export();
         let (export, lines) = DecisionExport::new(settings, exported, dropped);
         self.decision_export.set(export).is_ok().then_some(lines)
+    }
+
+    /// The metrics in Prometheus' text format.
+    pub(crate) fn metrics(&self) -> String {
+        let now = self.monotonic.now();
+        let stock = Stock {
+            buffered: self.charge_buffer.len() as u64,
+            leases: self.open_leases.count(now),
+            reservations: self.open_reservations.count(now),
+        };
+        self.meters.render(&self.limiter.health(), stock)
     }
 
     /// The version in force, if any.

@@ -200,6 +200,18 @@ impl DeferredJobs {
         Ok((jobs, usage))
     }
 
+    /// The use of a tenant's queue.
+    pub async fn usage(&self, tenant: TenantId) -> Result<QueueUse, RedisError> {
+        self.run(tenant, "usage", &[]).await
+    }
+
+    /// Up to 1,000 tenants of each bucket that have jobs, also dead letters.
+    pub async fn tenants_with_jobs(&self) -> Result<Vec<TenantId>, RedisError> {
+        let each = Bucket::all().map(|bucket| self.tenants_until(bucket, "+inf"));
+        let found = futures_util::future::try_join_all(each).await?;
+        Ok(found.into_iter().flatten().collect())
+    }
+
     /// The tenants with jobs that are due within `ahead`, by Redis' clock. A bucket whose primary is away has none.
     pub async fn due_tenants(&self, ahead: Duration) -> Vec<TenantId> {
         let each = Bucket::all().map(|bucket| self.due_tenants_of(bucket, ahead));
@@ -212,16 +224,26 @@ impl DeferredJobs {
         bucket: Bucket,
         ahead: Duration,
     ) -> Result<Vec<TenantId>, RedisError> {
-        const MOST: usize = 1_000;
-        let (key, mut connection) =
-            (keys::deferring_tenants(bucket), self.connections.get(bucket).await?);
+        let mut connection = self.connections.get(bucket).await?;
         let now: redis::RedisResult<(u64, u64)> =
             redis::cmd("TIME").query_async(&mut connection).await;
         let (seconds, micros) = self.connections.checked(bucket, now).await?;
         let until = seconds * 1000 + micros / 1000 + u64::try_from(ahead.as_millis()).unwrap_or(0);
-        let mut due = redis::cmd("ZRANGE");
-        due.arg(&key).arg("-inf").arg(until).arg("BYSCORE").arg("LIMIT").arg(0).arg(MOST);
-        let found: redis::RedisResult<Vec<String>> = due.query_async(&mut connection).await;
+        self.tenants_until(bucket, &until.to_string()).await
+    }
+
+    /// The first tenants of a bucket by the time of their next attempt. That of tenants with dead letters alone is infinite.
+    async fn tenants_until(
+        &self,
+        bucket: Bucket,
+        until: &str,
+    ) -> Result<Vec<TenantId>, RedisError> {
+        const MOST: usize = 1_000;
+        let mut connection = self.connections.get(bucket).await?;
+        let mut range = redis::cmd("ZRANGE");
+        range.arg(keys::deferring_tenants(bucket)).arg("-inf").arg(until).arg("BYSCORE");
+        range.arg("LIMIT").arg(0).arg(MOST);
+        let found: redis::RedisResult<Vec<String>> = range.query_async(&mut connection).await;
         let found = self.connections.checked(bucket, found).await?;
         Ok(found.iter().filter_map(|text| text.parse().ok()).collect())
     }

@@ -81,6 +81,16 @@ impl RedisError {
         self.source().map_or_else(|| self.to_string(), ToString::to_string)
     }
 
+    /// Whether Redis certainly did not run the check: it was not sent, or this server runs no check at present.
+    pub fn was_not_run(&self) -> bool {
+        const RUNS_NONE: [&str; 5] = ["loading", "masterdown", "clusterdown", "noauth", "readonly"];
+        match self {
+            Self::Away | Self::NotPrimary | Self::Overloaded | Self::WindowOver => true,
+            Self::Refused(error) => RUNS_NONE.contains(&refusal(error)),
+            Self::Timeout | Self::Broken(_) | Self::BadReply(_) => false,
+        }
+    }
+
     /// Whether only a new connection, perhaps to another server, can help.
     pub(crate) fn wants_reconnection(&self) -> bool {
         let Self::Refused(error) = self else {
@@ -136,6 +146,16 @@ pub(crate) mod tests {
         }
         assert_eq!(from_redis("-ERR unknown command\r\n").label(), "refused");
         assert_eq!(from_redis("-SOMETHING else\r\n").label(), "refused");
+    }
+
+    #[test]
+    fn check_was_certainly_not_run_by_a_server_that_runs_none() {
+        for code in ["LOADING", "READONLY", "CLUSTERDOWN"] {
+            assert!(from_redis(&format!("-{code} some reason\r\n")).was_not_run(), "{code}");
+        }
+        assert!(RedisError::Away.was_not_run());
+        assert!(!from_redis("-ERR some reason\r\n").was_not_run());
+        assert!(!RedisError::Timeout.was_not_run());
     }
 
     #[test]

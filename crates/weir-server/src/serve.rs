@@ -14,8 +14,8 @@ use weir_control::{
 };
 use weir_domain::id::GateId;
 use weir_gate::{
-    DeferralParts, DeferredWorkers, Follower, FollowerSettings, GateState, LeaseKeeper, Recorder,
-    RecorderSettings,
+    ChargeSender, DeferralParts, DeferredWorkers, Follower, FollowerSettings, GateState,
+    LeaseKeeper, Recorder, RecorderSettings,
 };
 use weir_http::plane::{self, Plane, PlaneSettings, Surface};
 use weir_http::serve::{ListenerMeters, ServeSettings, bind, serve};
@@ -252,10 +252,11 @@ pub fn start_gate(
     let recorder = Recorder::new(state.clone(), &store, recorder_settings);
     running.spawn_last("recorder of decisions", recorder.run(running.drained.clone()));
     let (keeper, drained) = (LeaseKeeper::new(state.clone()), running.drained.clone());
+    let sender = ChargeSender::new(state.clone());
     // The guard also works if the keeper panics: nothing else ends the batcher.
     let returned = returned.drop_guard();
     running.spawn_last("lease keeper", async move {
-        keeper.run(drained).await;
+        tokio::join!(keeper.run(drained.clone()), sender.run(drained));
         drop(returned);
     });
     if let Some(sealing) = Sealing::new(&settings.sealing_keys) {

@@ -111,8 +111,8 @@ pub struct CommitAnswer {
     pub released: u64,
     /// Whether the reservation was no longer open, so that the cost was recorded by `attributes`.
     pub late: bool,
-    /// `on_store_failure` answered while Redis could not be reached: this commit (`charged` is 0; repeat it), or the reserve,
-    /// which held nothing.
+    /// `on_store_failure` answered while Redis could not be reached: this commit (`charged` is 0; the gate sends it when Redis
+    /// returns), or the reserve, which held nothing.
     pub degraded: Option<Degraded>,
 }
 

@@ -29,7 +29,7 @@ pub enum Mode {
     Accept,
     /// They are refused with 500.
     Refuse,
-    /// They get no answer.
+    /// They get no answer, unless [`Receiver::release`] gives it.
     Hold,
 }
 
@@ -61,10 +61,7 @@ impl Receiver {
                         continue;
                     }
                 };
-                let answer =
-                    format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
-                // The sender has possibly been killed.
-                _ = stream.write_all(answer.as_bytes());
+                answer(&mut stream, status);
             }
         });
         Self { url, shared }
@@ -77,6 +74,21 @@ impl Receiver {
     pub fn count(&self) -> usize {
         self.received().messages.len()
     }
+
+    /// Accepts the messages that are held, and all later ones.
+    pub fn release(&self) {
+        let mut received = self.received();
+        received.mode = Mode::Accept;
+        for mut stream in std::mem::take(&mut received.held) {
+            answer(&mut stream, "200 OK");
+        }
+    }
+}
+
+fn answer(stream: &mut TcpStream, status: &str) {
+    let answer = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+    // The sender has possibly been killed, or stopped waiting.
+    _ = stream.write_all(answer.as_bytes());
 }
 
 /// Reads a request. `None` if its sender left.

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use weir_domain::lease::Lease;
 use weir_domain::request::Operation;
 use weir_wire::check::CheckAnswer;
 
 use super::pending::{KeyReused, Outcome, PendingCheck};
 use super::trace;
 use crate::events::LeaseEvent;
+use crate::lease_text::LeaseText;
 use crate::state::GateState;
 use crate::tally::DecisionEvent;
 use crate::turns::Turns;
@@ -44,6 +46,29 @@ pub(super) async fn count(
     answers
 }
 
+/// Counts the leases of concurrency limits that a check took.
+pub(super) fn note_leases(state: &GateState, answer: &CheckAnswer) {
+    state.meters.leases(LeaseEvent::Granted, answer.leases.len() as u64);
+    for text in answer.leases.iter().filter_map(|lease| LeaseText::parse(&lease.id)) {
+        let now = state.monotonic.now();
+        let ends = now + Duration::from_millis(text.lease.lease_ms);
+        state.open_leases.opened(text.lease.id.0, ends, now);
+    }
+}
+
+/// Counts the end of a renewal or release.
+pub(super) fn note_settled(state: &GateState, event: LeaseEvent, lease: &Lease) {
+    state.meters.leases(event, 1);
+    match event {
+        LeaseEvent::Renewed => {
+            let ends = state.monotonic.now() + Duration::from_millis(lease.lease_ms);
+            state.open_leases.renewed(lease.id.0, ends);
+        }
+        LeaseEvent::Released | LeaseEvent::Ended => state.open_leases.closed(lease.id.0),
+        LeaseEvent::Granted => {}
+    }
+}
+
 /// Counts an answer for the statistics, and exports it. Peeks and cancels are not counted, nor refunds and records that admission refused: they
 /// changed nothing. A commit is a record. Records are no part of the sample, because a what-if run would deny some, nor are
 /// reserves, which are estimates.
@@ -53,7 +78,7 @@ pub(super) fn record(
     answer: &CheckAnswer,
     took: Duration,
 ) {
-    state.meters.leases(LeaseEvent::Granted, answer.leases.len() as u64);
+    note_leases(state, answer);
     let by_admission = answer.code.is_some();
     let operation = check.request.operation();
     match operation {

@@ -7,11 +7,19 @@ use sha2::{Digest as _, Sha256};
 use weir_domain::request::Request;
 use weir_wire::check::CheckAnswer;
 
-use super::pending::{KeyReused, PendingCheck};
+use super::pending::{KeyReused, Outcome, PendingCheck};
 use super::rules::{self, TooManyLimits};
 use super::{answer, count};
 use crate::caller::Caller;
 use crate::state::GateState;
+
+/// The decision of a deferred job.
+#[derive(Debug)]
+pub(crate) struct Admission {
+    pub(crate) answer: CheckAnswer,
+    /// Whether the job was admitted before. The leases of the answer have possibly ended since.
+    pub(crate) repeated: bool,
+}
 
 /// Decides a deferred job and counts the check. Redis records an admission for the time `admitted_for`: the same request is
 /// admitted again meanwhile and charged once.
@@ -20,13 +28,16 @@ pub(crate) async fn decide_deferred(
     caller: &Caller,
     request: &Request,
     admitted_for: Duration,
-) -> Result<Result<CheckAnswer, KeyReused>, TooManyLimits> {
+) -> Result<Result<Admission, KeyReused>, TooManyLimits> {
     let started = Instant::now();
     let check = PendingCheck::new(caller, request, state.monotonic.at(started));
     let mut checks = [PendingCheck { admitted_for: Some(admitted_for), ..check }];
     answer(state, &mut checks).await?;
+    let repeated =
+        matches!(&checks, [check] if matches!(check.outcome, Some(Outcome::Repeated(_))));
     let mut answers = count::count(state, &mut checks, started.elapsed()).await;
-    Ok(answers.pop().expect("one check has one answer"))
+    let answer = answers.pop().expect("one check has one answer");
+    Ok(answer.map(|answer| Admission { answer, repeated }))
 }
 
 /// A digest that is equal for jobs that count the same subjects, which are attempted one after the other. Without enforced

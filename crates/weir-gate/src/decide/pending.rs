@@ -47,8 +47,8 @@ pub(super) struct PendingCheck<'a> {
     pub(super) generation: Option<Generation>,
     /// The request for units of a lease, to be sent to Redis with the check.
     pub(super) lease: Option<LeaseRequest<'a>>,
-    /// Whether Redis failed to decide the check.
-    pub(super) redis_failed: bool,
+    /// The reason why Redis did not decide the check.
+    pub(super) failure: Option<Failure>,
     /// The id of the leases that the check takes of concurrency limits. `None` if it meets none.
     pub(super) lease_id: Option<LeaseId>,
     /// Of a reserve: the text of the reservation, but for the numbers of the answer. A repeat gets that of the first request.
@@ -58,6 +58,17 @@ pub(super) struct PendingCheck<'a> {
     /// Of a deferred job: the time for which its admission is recorded. Its denials are not recorded.
     pub(super) admitted_for: Option<Duration>,
     pub(super) outcome: Option<Outcome>,
+}
+
+/// The reason why Redis did not decide a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// Redis did not run it.
+    NotRun,
+    /// Redis possibly ran it.
+    PossiblyRun,
+    /// A key of its counters holds a value of the wrong type.
+    Unreadable,
 }
 
 /// The end of a decision.
@@ -98,7 +109,7 @@ impl<'a> PendingCheck<'a> {
             matched: Matched::Charged(Vec::new()),
             generation: None,
             lease: None,
-            redis_failed: false,
+            failure: None,
             lease_id: None,
             reservation: None,
             settlement: None,
@@ -123,7 +134,7 @@ impl<'a> PendingCheck<'a> {
 
     /// Whether no stage has answered the check yet, and Redis can still decide it.
     pub(super) fn is_pending(&self) -> bool {
-        !self.is_answered() && !self.redis_failed
+        !self.is_answered() && self.failure.is_none()
     }
 
     /// The charges to the counters on which the decision depends.

@@ -8,7 +8,7 @@ use weir_domain::time::Micros;
 use weir_redis::error::RedisError;
 use weir_redis::limiter::{Answer, Asked};
 
-use super::pending::{Outcome, PendingCheck};
+use super::pending::{Failure, Outcome, PendingCheck};
 use crate::answer::AnswerTemplate;
 use crate::caller::Caller;
 use crate::state::GateState;
@@ -32,7 +32,7 @@ pub(super) async fn answer(state: &GateState, checks: &mut [PendingCheck<'_>]) {
         turns.worked(check.limit_count()).await;
         match result {
             Ok(answer) => accept(state, check, answer),
-            Err(error) => fail(check, was_sent(&error)),
+            Err(error) => fail(check, was_sent(&error), failure_of(&error)),
         }
     }
 }
@@ -57,6 +57,10 @@ pub(super) async fn call(
 /// Whether Redis possibly received the check that failed.
 pub(super) fn was_sent(error: &RedisError) -> bool {
     !matches!(error, RedisError::Away | RedisError::Overloaded)
+}
+
+fn failure_of(error: &RedisError) -> Failure {
+    if error.was_not_run() { Failure::NotRun } else { Failure::PossiblyRun }
 }
 
 /// Reports a key that holds a value of the wrong type.
@@ -92,7 +96,7 @@ fn accept(state: &GateState, check: &mut PendingCheck<'_>, answer: Answer) {
         Answer::KeyReused => check.outcome = Some(Outcome::KeyReused),
         Answer::Unreadable(key) => {
             report_unreadable(state, &key);
-            fail(check, false);
+            fail(check, false, Failure::Unreadable);
         }
     }
 }
@@ -123,9 +127,9 @@ fn accept_decisions(
 }
 
 /// Notes that Redis did not decide the check. A lease request that was sent is settled later: Redis possibly gave its units.
-fn fail(check: &mut PendingCheck<'_>, was_sent: bool) {
+fn fail(check: &mut PendingCheck<'_>, was_sent: bool, failure: Failure) {
     if let Some(lease) = check.lease.take().filter(|_| !was_sent) {
         lease.not_taken();
     }
-    check.redis_failed = true;
+    check.failure = Some(failure);
 }

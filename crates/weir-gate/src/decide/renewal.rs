@@ -12,7 +12,7 @@ use weir_domain::time::Micros;
 use weir_wire::check::{AnswerCode, CheckAnswer, Degraded};
 
 use super::pending::{Outcome, PendingCheck};
-use super::{admission, redis};
+use super::{admission, count, redis};
 use crate::caller::Caller;
 use crate::events::LeaseEvent;
 use crate::lease_text::LeaseText;
@@ -57,12 +57,12 @@ async fn settle(
     let [check] = checks;
     match (check.outcome, check.settlement) {
         (Some(Outcome::NotOpen), _) => {
-            state.meters.leases(LeaseEvent::Ended, 1);
+            count::note_settled(state, LeaseEvent::Ended, &text.lease);
             LeaseSettled::Ended
         }
         (Some(outcome), Some(Settlement::Leased { at })) => {
             if matches!(outcome, Outcome::Answered(_)) {
-                state.meters.leases(event, 1);
+                count::note_settled(state, event, &text.lease);
             }
             LeaseSettled::Done(at)
         }
@@ -85,7 +85,8 @@ fn policy(caller: &Caller, text: &LeaseText) -> Degraded {
     }
 }
 
-fn request(text: &LeaseText, operation: Operation) -> Request {
+/// The request that renews or releases a lease.
+pub(super) fn request(text: &LeaseText, operation: Operation) -> Request {
     let releases = matches!(operation, Operation::Release(_));
     let lease = &text.lease;
     // The leases of one check share their random bits, and those of one rule their subject.

@@ -2,20 +2,21 @@
 //!
 //! Neither is answered from leases or cached denials. A commit knows its rules from the text of the reservation.
 
-use std::collections::BTreeMap;
 use std::slice;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use weir_domain::matching::Matched;
-use weir_domain::request::{Operation, Request, RequestDraft};
-use weir_domain::reservation::{Commit, Settlement};
+use weir_domain::request::{Operation, Request};
+use weir_domain::reservation::Settlement;
 use weir_domain::time::{Micros, Timestamp};
 use weir_wire::check::{CheckAnswer, Degraded, RecordAnswer};
 
+use super::commits::{commit_request, note_committed};
 use super::pending::{Outcome, PendingCheck};
 use super::rules::{self, TooManyLimits};
-use super::{admission, count, outage, redis, trace};
+use super::{admission, buffered, count, outage, redis, trace};
 use crate::caller::Caller;
+use crate::charge_buffer::BufferedCommit;
 use crate::events::ReservationEvent;
 use crate::reservation_text::ReservationText;
 use crate::state::GateState;
@@ -82,6 +83,9 @@ pub(crate) async fn reserve(
     });
     if is_first && check.settlement.is_some() && reservation.is_some() {
         state.meters.reservation(ReservationEvent::Reserved);
+        let now = state.monotonic.now();
+        let ends = now + Duration::from_millis(reserve.ttl_ms);
+        state.open_reservations.opened(reserve.id.0, ends, now);
     }
     Ok(Reserved { answer, reservation })
 }
@@ -110,12 +114,13 @@ pub(crate) async fn exhaust(
     }
 }
 
-/// Charges the cost of a reservation and releases its units.
+/// Charges the cost of a reservation and releases its units. If Redis does not run it, it is buffered, with the request that
+/// records the cost if the reservation is no longer open.
 pub(crate) async fn commit(
     state: &GateState,
     caller: &Caller,
     reservation: &ReservationText,
-    cost: u64,
+    (cost, late): (u64, Option<&Request>),
 ) -> Result<Committed, Refused> {
     let started = Instant::now();
     let charges = reservation.charges(&caller.book, caller.tenant, caller.at);
@@ -130,6 +135,8 @@ pub(crate) async fn commit(
     checks[0].matched = Matched::Charged(charges);
     admission::answer(state, &mut checks);
     redis::answer(state, &mut checks).await;
+    let commit = || BufferedCommit { reservation: reservation.clone(), cost, late: late.cloned() };
+    buffered::keep_commit(state, &checks[0], commit);
     outage::answer(state, &mut checks);
     let [mut check] = checks;
     let (answer, is_first) = counted(state, &mut check, started)?;
@@ -137,6 +144,7 @@ pub(crate) async fn commit(
         return Ok(Committed { over_ceiling: Some(answer), ..none });
     }
     if let Some(Settlement::Released { units, charged }) = check.settlement {
+        note_committed(state, reservation);
         if is_first {
             let cancels = charged == 0;
             state.meters.reservation(if cancels {
@@ -150,23 +158,6 @@ pub(crate) async fn commit(
     // A reservation that nothing holds, or no answer of Redis.
     let degraded = answer.degraded.or(none.degraded);
     Ok(Committed { charged: RecordAnswer::new(cost, answer).charged, degraded, ..none })
-}
-
-/// The request of a commit. The cost of a reservation that nothing holds is recorded.
-fn commit_request(reservation: &ReservationText, cost: u64) -> Request {
-    let operation = match reservation.degraded {
-        None => Operation::Commit(Commit { id: reservation.id, ends: reservation.ends }),
-        Some(_) => Operation::Record,
-    };
-    let draft = RequestDraft {
-        namespace: reservation.namespace.clone(),
-        attributes: BTreeMap::new(),
-        cost,
-        operation,
-        idempotency_key: Some(format!("commit {:032x}", u128::from_be_bytes(reservation.id.0))),
-    };
-    Request::parse(draft)
-        .expect("the parts of a reservation were checked, and the cost by the caller")
 }
 
 /// Counts the answer for metrics and statistics. Returns it, and whether it is the first one to the same request.

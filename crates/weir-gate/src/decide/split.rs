@@ -17,7 +17,7 @@ use weir_domain::draft::OnStoreFailure;
 use weir_domain::request::Operation;
 
 use self::part::{Part, PartResult, decide};
-use super::pending::{Outcome, PendingCheck};
+use super::pending::{Failure, Outcome, PendingCheck};
 use crate::answer::AnswerTemplate;
 use crate::leases::LeaseOutcome;
 use crate::state::GateState;
@@ -124,7 +124,8 @@ impl<'c, 'a> SplitCheck<'c, 'a> {
             if self.is_denied_without_redis() {
                 self.put_back(state);
             }
-            self.check.redis_failed = true;
+            // Redis possibly ran one of the parts.
+            self.check.failure = Some(Failure::PossiblyRun);
             return;
         }
         if self.consumes() && !(self.spread.admits() && self.common.iter().all(Part::admits)) {

@@ -119,7 +119,7 @@ async fn denied_units_of_a_lease_leave_the_check_pending_and_redis_then_decides_
     fixture.attach_request(&mut checks[0], 5_000);
     redis::answer(&fixture.state, &mut checks).await;
     assert_eq!(allowed(&checks), [None]);
-    assert!(checks[0].lease.is_none() && !checks[0].redis_failed);
+    assert!(checks[0].lease.is_none() && checks[0].failure.is_none());
     redis::answer(&fixture.state, &mut checks).await;
     assert_eq!(allowed(&checks), [Some(true)]);
     assert_eq!(answer(&checks[0]).and_then(|answer| answer.remaining), Some(999));
@@ -172,7 +172,7 @@ async fn redis_that_is_away_leaves_checks_to_the_outage_stage_and_takes_no_units
     fixture.attach_request(&mut checks[0], 4);
     redis::answer(&fixture.state, &mut checks).await;
     assert_eq!(allowed(&checks), [None]);
-    assert!(checks[0].redis_failed && !checks[0].is_pending());
+    assert!(checks[0].failure.is_some() && !checks[0].is_pending());
     assert!(fixture.state.leases.take_unsettled(true, checks[0].started).is_empty());
     let spent = fixture.state.leases.spend(
         fixture.caller.tenant,

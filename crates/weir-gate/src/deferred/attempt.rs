@@ -9,9 +9,10 @@ use weir_webhook::Message;
 use weir_wire::check::CheckAnswer;
 
 use super::deferral::Deferral;
+use super::places::{self, NoPlace};
 use super::targets::OpenTarget;
 use crate::caller::Caller;
-use crate::decide::decide_deferred;
+use crate::decide::{Places, decide_deferred};
 use crate::state::GateState;
 
 /// Pauses after the first, second, … failed delivery, in seconds. The last one repeats.
@@ -47,38 +48,95 @@ pub(super) async fn attempt(
         Ok(None) => return (Settled::Failed("the webhook was deleted".to_owned()), None),
         Err(_) => return (Settled::Undecided(at_most_left(UNDECIDED_PAUSE)), None),
     };
-    let mut checked = None;
-    if !taken.state.charged {
-        match check(state, tenant, taken, left).await {
-            Ok(answer) if answer.delay_ms > 0 => {
-                let delay = at_most_left(Duration::from_millis(answer.delay_ms));
-                return (Settled::Charged(delay), Some(answer));
-            }
-            Ok(answer) => checked = Some(answer),
-            Err(Settled::Denied(wait)) => return (Settled::Denied(at_most_left(wait)), None),
-            Err(_) => return (Settled::Undecided(at_most_left(UNDECIDED_PAUSE)), None),
-        }
-    }
-    let Err((reason, pause)) = deliver(state, deferral, taken, &target).await else {
-        return (Settled::Delivered, checked);
+    let Some((caller, request)) = asked(state, tenant, taken) else {
+        return (Settled::Undecided(at_most_left(UNDECIDED_PAUSE)), None);
     };
+    let admitted = match admit(state, &caller, &request, (taken, left)).await {
+        Ok(admitted) => admitted,
+        Err(NotAdmitted::Denied(wait)) => return (Settled::Denied(at_most_left(wait)), None),
+        Err(NotAdmitted::Later(wait)) => return (Settled::Charged(at_most_left(wait)), None),
+        Err(NotAdmitted::Undecided) => {
+            return (Settled::Undecided(at_most_left(UNDECIDED_PAUSE)), None);
+        }
+    };
+    let Admitted { places, answer } = admitted;
+    let delivery = deliver(state, deferral, taken, &target);
+    let delivered = places::hold(&places, state, &caller, delivery).await;
+    places::release(&places, state, &caller).await;
+    let Err((reason, pause)) = delivered else { return (Settled::Delivered, answer) };
     let pause = pause.unwrap_or_else(|| pause_after(taken, state));
     let reason = reason.chars().take(REASON_CHARS_MAX).collect();
-    (Settled::Undelivered(at_most_left(pause), reason), checked)
+    (Settled::Undelivered(at_most_left(pause), reason), answer)
 }
 
-/// Returns the answer that admits the job, or the wait until the next check.
-async fn check(
+/// A job that can be sent now.
+struct Admitted {
+    places: Places,
+    /// The answer of the check, if one was made. The leases that this gate holds are no part of it.
+    answer: Option<CheckAnswer>,
+}
+
+/// A job that cannot be sent now.
+enum NotAdmitted {
+    /// The limits denied it, for this time.
+    Denied(Duration),
+    /// It was charged, and is sent after this time.
+    Later(Duration),
+    /// No limit was decided.
+    Undecided,
+}
+
+impl From<NoPlace> for NotAdmitted {
+    /// Of a job that was charged.
+    fn from(reason: NoPlace) -> Self {
+        match reason {
+            NoPlace::Denied(wait) => Self::Later(wait),
+            NoPlace::Undecided => Self::Undecided,
+        }
+    }
+}
+
+/// Checks a job, unless it was charged before, and takes its places in concurrency limits.
+async fn admit(
     state: &GateState,
-    tenant: TenantId,
-    taken: &TakenJob,
-    left: Duration,
-) -> Result<CheckAnswer, Settled> {
-    let undecided = || Settled::Undecided(UNDECIDED_PAUSE);
-    let book = Caller::rulebook(state).map_err(|_| undecided())?;
-    let key = taken.job.key.parse().map_err(|_| undecided())?;
-    let at = state.clock.now();
-    let caller = Caller { tenant, key, book, at, wait_max: None, span: None };
+    caller: &Caller,
+    request: &Request,
+    (taken, left): (&TakenJob, Duration),
+) -> Result<Admitted, NotAdmitted> {
+    if taken.state.charged {
+        let places = places::retake(state, caller, taken, request).await?;
+        return Ok(Admitted { places, answer: None });
+    }
+    let decided = decide_deferred(state, caller, request, left + RECORD_MARGIN).await;
+    let Ok(Ok(mut admission)) = decided else {
+        // Rules that match too many limits can be edited; a key that a caller used is never used again.
+        return Err(NotAdmitted::Denied(UNCHANGED_PAUSE));
+    };
+    let answer = &admission.answer;
+    if answer.degraded.is_some() {
+        // Nothing was counted. The queue is in Redis too, so the job waits until Redis answers.
+        return Err(NotAdmitted::Undecided);
+    }
+    if !answer.allowed {
+        let wait = places::wait_for_place(taken, answer)
+            .or(answer.retry_after_ms.map(Duration::from_millis));
+        return Err(NotAdmitted::Denied(wait.unwrap_or(UNCHANGED_PAUSE)));
+    }
+    if answer.delay_ms > 0 {
+        let delay = Duration::from_millis(answer.delay_ms);
+        places::release(&Places::of(answer), state, caller).await;
+        return Err(NotAdmitted::Later(delay));
+    }
+    let places = places::of_admission(state, caller, (taken, request), &admission).await?;
+    admission.answer.leases.clear();
+    Ok(Admitted { places, answer: Some(admission.answer) })
+}
+
+/// The caller and the request of the checks of a job. `None` if the rulebook cannot be used now.
+fn asked(state: &GateState, tenant: TenantId, taken: &TakenJob) -> Option<(Caller, Request)> {
+    let book = Caller::rulebook(state).ok()?;
+    let key = taken.job.key.parse().ok()?;
+    let caller = Caller { tenant, key, book, at: state.clock.now(), wait_max: None, span: None };
     // Each denial gives the next check a key of its own; the admission is found under the key of the check that got it.
     let draft = RequestDraft {
         namespace: taken.job.namespace.clone(),
@@ -87,21 +145,7 @@ async fn check(
         operation: Operation::Consume,
         idempotency_key: Some(format!("{} {}", taken.id, taken.state.denials)),
     };
-    let request = Request::parse(draft).map_err(|_| undecided())?;
-    let decided = decide_deferred(state, &caller, &request, left + RECORD_MARGIN).await;
-    let Ok(Ok(answer)) = decided else {
-        // Rules that match too many limits can be edited; a key that a caller used is never used again.
-        return Err(Settled::Denied(UNCHANGED_PAUSE));
-    };
-    if answer.degraded.is_some() {
-        // Nothing was counted. The queue is in Redis too, so the job waits until Redis answers.
-        return Err(undecided());
-    }
-    if !answer.allowed {
-        let wait = answer.retry_after_ms.map_or(UNCHANGED_PAUSE, Duration::from_millis);
-        return Err(Settled::Denied(wait));
-    }
-    Ok(answer)
+    Some((caller, Request::parse(draft).ok()?))
 }
 
 /// Sends the job. Returns the reason why it did not arrive, and the pause if it is not the usual one.

@@ -9,11 +9,12 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use weir_domain::id::TenantId;
-use weir_redis::deferred::{CLAIM, Settled, TakenJob};
+use weir_redis::deferred::{CLAIM, QueueUse, Settled, TakenJob};
 use weir_wire::check::CheckAnswer;
 
 use super::attempt::attempt;
 use super::deferral::{AT_ONCE_PER_TENANT, Deferral, DeferralParts, Worker, Workers};
+use super::usage;
 use crate::events::DeferredEvent;
 use crate::state::GateState;
 
@@ -39,20 +40,26 @@ impl DeferredWorkers {
     pub fn new(state: GateState, parts: DeferralParts) -> Self {
         let deferral = Arc::new(Deferral::new(parts));
         let deferral = Arc::clone(state.deferral.get_or_init(|| deferral));
+        state.meters.deferred_use(QueueUse::default());
         Self { state, deferral }
     }
 
     /// Seeks tenants with due jobs until `stop`, and finishes the attempts in progress.
     pub async fn run(self, stop: CancellationToken) {
         let Self { state, deferral } = self;
-        while stop.run_until_cancelled(sleep(SEARCH_EVERY)).await.is_some() {
-            for tenant in deferral.jobs.due_tenants(WAIT_MAX).await {
-                wake(&state, &deferral, tenant);
-            }
-        }
+        tokio::join!(seek(&state, &deferral, &stop), usage::watch(&state, &deferral, &stop));
         deferral.workers.stop.cancel();
         deferral.workers.tasks.close();
         deferral.workers.tasks.wait().await;
+    }
+}
+
+/// Seeks tenants with due jobs until `stop`.
+async fn seek(state: &GateState, deferral: &Arc<Deferral>, stop: &CancellationToken) {
+    while stop.run_until_cancelled(sleep(SEARCH_EVERY)).await.is_some() {
+        for tenant in deferral.jobs.due_tenants(WAIT_MAX).await {
+            wake(state, deferral, tenant);
+        }
     }
 }
 

@@ -122,7 +122,7 @@ impl Gate {
 
     /// The gate's metrics in Prometheus' text format.
     pub(super) fn metrics(&self) -> String {
-        self.state.meters.render(&self.state.limiter.health())
+        self.state.metrics()
     }
 
     /// Calls Envoy's rate limit service with a key.

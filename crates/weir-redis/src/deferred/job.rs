@@ -1,6 +1,7 @@
 //! Deferred jobs, as Redis stores them.
 
 use std::collections::BTreeMap;
+use std::ops::AddAssign;
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize};
@@ -127,7 +128,7 @@ pub struct ListedJob {
 }
 
 /// The use of a tenant's queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 pub struct QueueUse {
     /// The number of waiting jobs.
     pub waiting: u64,
@@ -135,6 +136,14 @@ pub struct QueueUse {
     pub bytes: u64,
     /// The number of dead letters.
     pub failed: u64,
+}
+
+impl AddAssign for QueueUse {
+    fn add_assign(&mut self, other: Self) {
+        self.waiting += other.waiting;
+        self.bytes += other.bytes;
+        self.failed += other.failed;
+    }
 }
 
 fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<DeferredId, D::Error> {

@@ -8,7 +8,8 @@
 --                 a job, `number`, and of a claim, `claims`; and `bytes`, those of waiting jobs.
 --       ended     sorted set of jobs that no longer wait, by the time at which they are removed.
 --       failed    sorted set of the dead letters, by the time at which they failed.
---       tenants   sorted set of the tenants of this hash tag that have waiting jobs, by the earliest time in `due`.
+--       tenants   sorted set of the tenants of this hash tag that have jobs, by the earliest time in `due`; that of tenants with
+--                 dead letters alone is infinite.
 -- ARGV: operation, tenant, arguments of the operation.
 -- The reply is JSON.
 
@@ -47,8 +48,8 @@ end
 
 local function announce()
   local earliest = call('ZRANGE', due, 0, 0, 'WITHSCORES')[2]
-  if earliest then
-    call('ZADD', tenants, earliest, tenant)
+  if earliest or call('ZCARD', failed) > 0 then
+    call('ZADD', tenants, earliest or '+inf', tenant)
     call('PEXPIRE', tenants, KEEP_MS)
   else
     call('ZREM', tenants, tenant)
@@ -231,6 +232,14 @@ local function again(id, count_max, bytes_max)
   return { outcome = 'stored', state = state, position = place(id, state) }
 end
 
+-- The use of the queue.
+local function usage()
+  remove_ended()
+  announce()
+  return { waiting = call('ZCARD', waiting), failed = call('ZCARD', failed),
+    bytes = tonumber(call('HGET', states, 'bytes') or 0) }
+end
+
 -- Dead letters, the newest first, beginning behind `after`.
 local function list(after, most)
   remove_ended()
@@ -247,5 +256,6 @@ local function list(after, most)
     bytes = tonumber(call('HGET', states, 'bytes') or 0) }
 end
 
-local operations = { put = put, take = take, settle = settle, find = find, cancel = cancel, again = again, list = list }
+local operations = { put = put, take = take, settle = settle, find = find, cancel = cancel, again = again, list = list,
+  usage = usage }
 return cjson.encode(operations[operation](unpack(ARGV, 3)))

@@ -178,3 +178,31 @@ async fn calls_fail_while_redis_is_away() {
     }
     assert!(queue.due_tenants(Duration::ZERO).await.is_empty());
 }
+
+#[tokio::test]
+async fn usage_counts_jobs_and_a_tenant_with_dead_letters_alone_is_still_listed() {
+    let (queue, tenant) = (queue(), TenantId::from_u128(0xdefe_0051));
+    let is_listed = async || {
+        let tenants = queue.tenants_with_jobs().await.expect("Redis");
+        tenants.contains(&tenant)
+    };
+    assert_eq!(queue.usage(tenant).await.expect("Redis"), QueueUse::default());
+    assert!(!is_listed().await);
+    let Stored::Stored { claim: Some(claim), state, .. } = put(&queue, tenant, 1, 7).await else {
+        panic!("the caller claims the first job")
+    };
+    let usage = queue.usage(tenant).await.expect("Redis");
+    assert_eq!((usage.waiting, usage.failed), (1, 0));
+    assert!(usage.bytes > 0 && is_listed().await);
+    let id = DeferredId::from_u128(1);
+    let failed = Settled::Failed("gone".to_owned());
+    let settled = queue.settle(tenant, (id, &state.order, claim), &failed).await;
+    assert!(settled.expect("Redis"));
+    let usage = queue.usage(tenant).await.expect("Redis");
+    assert_eq!((usage.waiting, usage.failed, usage.bytes), (0, 1, 0));
+    assert!(is_listed().await);
+    assert!(!queue.due_tenants(Duration::from_hours(1)).await.contains(&tenant));
+    assert!(queue.remove_failed(tenant, id).await.expect("Redis"));
+    assert_eq!(queue.usage(tenant).await.expect("Redis"), QueueUse::default());
+    assert!(!is_listed().await);
+}

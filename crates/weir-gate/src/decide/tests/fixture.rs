@@ -120,7 +120,7 @@ impl Fixture {
 
     /// The number of calls of Redis for checks.
     pub(super) fn redis_calls(&self) -> u64 {
-        let metrics = self.state.meters.render(&self.state.limiter.health());
+        let metrics = self.state.metrics();
         let name = "weir_redis_script_seconds_count ";
         let count = metrics.lines().find_map(|line| line.strip_prefix(name));
         count.expect("a metric").parse().expect("a number")

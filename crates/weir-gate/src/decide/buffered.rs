@@ -1,0 +1,142 @@
+//! Records and commits that Redis did not run: into the buffer, and out of it to Redis.
+
+use std::time::Instant;
+
+use weir_domain::matching::Matched;
+use weir_domain::request::{Operation, Request, RequestDraft};
+
+use super::commits::{commit_request, note_committed};
+use super::pending::{Failure, Outcome, PendingCheck};
+use super::{redis, rules, split};
+use crate::caller::Caller;
+use crate::charge_buffer::{BufferedCharge, BufferedCommit, Charge};
+use crate::events::BufferEvent;
+use crate::state::GateState;
+
+/// The result of sending a charge.
+#[derive(Debug)]
+pub(crate) enum SentCharge {
+    /// Redis charged it, now or before.
+    Charged,
+    /// It cannot be charged any more: limits are off, its reservation has ended, or its counters cannot be read.
+    Impossible,
+    /// The reservation of a commit has ended. This charge records the cost.
+    Late(Box<BufferedCharge>),
+    /// Redis did not decide.
+    Failed(Box<BufferedCharge>),
+}
+
+/// Buffers the records that Redis did not run. One that Redis possibly ran is buffered only with an idempotency key.
+pub(super) fn keep_records(state: &GateState, checks: &[PendingCheck<'_>]) {
+    for check in checks {
+        let records = check.request.operation() == Operation::Record && check.origins.is_none();
+        let Some(failure) = check.failure.filter(|_| records && !check.charges().is_empty()) else {
+            continue;
+        };
+        let record = match (failure, check.request.idempotency_key()) {
+            (Failure::Unreadable, _) => continue,
+            (_, Some(_)) => check.request.clone(),
+            (Failure::NotRun, None) => with_own_key(state, check.request),
+            (Failure::PossiblyRun, None) => {
+                state.meters.buffer(BufferEvent::Dropped, 1);
+                continue;
+            }
+        };
+        keep(state, check, failure, Charge::Record(record));
+    }
+}
+
+/// Buffers a commit that Redis did not run.
+pub(super) fn keep_commit(
+    state: &GateState,
+    check: &PendingCheck<'_>,
+    commit: impl FnOnce() -> BufferedCommit,
+) {
+    if let Some(failure) = check.failure.filter(|failure| *failure != Failure::Unreadable) {
+        keep(state, check, failure, Charge::Commit(commit()));
+    }
+}
+
+fn keep(state: &GateState, check: &PendingCheck<'_>, failure: Failure, charge: Charge) {
+    let possibly_run = (failure == Failure::PossiblyRun).then_some(check.started);
+    let (tenant, key) = (check.caller.tenant, check.caller.key);
+    let dropped = state.charge_buffer.insert(BufferedCharge { tenant, key, charge, possibly_run });
+    state.meters.buffer(BufferEvent::Buffered, 1);
+    state.meters.buffer(BufferEvent::Dropped, dropped as u64);
+}
+
+/// The record with a key, so that it can be repeated.
+fn with_own_key(state: &GateState, request: &Request) -> Request {
+    let random = u128::from_be_bytes(state.random.bytes());
+    let draft = RequestDraft {
+        namespace: request.namespace().to_owned(),
+        attributes: request.attributes().clone(),
+        cost: request.cost(),
+        operation: Operation::Record,
+        idempotency_key: Some(format!("buffered {random:032x}")),
+    };
+    Request::parse(draft).expect("the parts of a request were checked")
+}
+
+/// Sends a charge. The tenant's ceiling was applied, and the statistics counted it, when its caller sent it.
+pub(crate) async fn send_charge(state: &GateState, charge: BufferedCharge) -> SentCharge {
+    let Ok(book) = Caller::rulebook(state) else { return SentCharge::Failed(Box::new(charge)) };
+    let (tenant, key, at) = (charge.tenant, charge.key, state.clock.now());
+    let caller = Caller { tenant, key, book, at, wait_max: None, span: None };
+    if !caller.book.enforced(tenant) {
+        return SentCharge::Impossible;
+    }
+    let request = match &charge.charge {
+        Charge::Record(record) => record.clone(),
+        Charge::Commit(commit) => commit_request(&commit.reservation, commit.cost),
+    };
+    let started = state.monotonic.at(Instant::now());
+    let mut checks = [PendingCheck::new(&caller, &request, started)];
+    match &charge.charge {
+        Charge::Record(_) => {
+            if rules::answer(state, &mut checks).await.is_err() {
+                return SentCharge::Impossible;
+            }
+        }
+        Charge::Commit(commit) => {
+            let Some(charges) = commit.reservation.charges(&caller.book, tenant, at) else {
+                return SentCharge::Impossible;
+            };
+            checks[0].matched = Matched::Charged(charges);
+        }
+    }
+    split::answer(state, &mut checks).await;
+    redis::answer(state, &mut checks).await;
+    let [check] = checks;
+    match check.outcome {
+        Some(Outcome::Answered(_) | Outcome::Repeated(_)) => {
+            if let Charge::Commit(commit) = &charge.charge {
+                note_committed(state, &commit.reservation);
+            }
+            SentCharge::Charged
+        }
+        Some(Outcome::KeyReused) => SentCharge::Impossible,
+        Some(Outcome::NotOpen) => late(charge),
+        None => match check.failure {
+            Some(Failure::Unreadable) => SentCharge::Impossible,
+            Some(Failure::PossiblyRun) => {
+                let possibly_run = charge.possibly_run.or(Some(started));
+                SentCharge::Failed(Box::new(BufferedCharge { possibly_run, ..charge }))
+            }
+            Some(Failure::NotRun) | None => SentCharge::Failed(Box::new(charge)),
+        },
+    }
+}
+
+/// The record of a commit whose reservation is not open, unless Redis possibly ran the commit, which ends a reservation.
+fn late(charge: BufferedCharge) -> SentCharge {
+    if charge.possibly_run.is_some() {
+        return SentCharge::Impossible;
+    }
+    match charge.charge {
+        Charge::Commit(BufferedCommit { late: Some(record), .. }) => {
+            SentCharge::Late(Box::new(BufferedCharge { charge: Charge::Record(record), ..charge }))
+        }
+        Charge::Commit(_) | Charge::Record(_) => SentCharge::Impossible,
+    }
+}
