@@ -1,8 +1,9 @@
-//! Deferred jobs on a Redis Cluster, while replicas take over.
+//! Deferred jobs on a Redis Cluster and with Sentinel, while replicas take over.
 
 use std::path::Path;
+use std::time::Instant;
 
-use weir_local::{LocalError, RedisCluster, ScratchDir};
+use weir_local::{LocalError, RedisCluster, RedisSentinel, ScratchDir};
 
 use super::receiver::Receiver;
 use super::{
@@ -60,6 +61,26 @@ async fn all_arrive<T: Send + 'static>(
     print(&format!("{JOBS} deferred jobs, {before} before the failover, {copies} arrived twice"));
 }
 
+/// Lets the primary accept no further write, and waits until the replica has all of them. Otherwise the replica would lack the
+/// last ones: Redis confirms a write before it is replicated.
+fn write_no_more(group: &RedisSentinel) {
+    let primary = &group.servers()[group.primary().expect("the Sentinels agree")];
+    let paused = primary.command("CLIENT PAUSE 60000 WRITE").expect("an answer");
+    assert!(paused.starts_with("+OK"), "{paused}");
+    let deadline = Instant::now() + seconds(30);
+    loop {
+        let state = primary.command("INFO replication").expect("an answer");
+        let number = |name: &str| {
+            let rest = state.split(name).nth(1).expect("it is stated");
+            rest.chars().take_while(char::is_ascii_digit).collect::<String>()
+        };
+        if number(",offset=") == number("master_repl_offset:") {
+            return;
+        }
+        assert!(Instant::now() < deadline, "the replica lacks writes: {state}");
+    }
+}
+
 /// Starts servers in a folder of their own, which lasts as long as they do.
 async fn started<T: Send + 'static>(start: fn(&Path) -> Result<T, LocalError>) -> (ScratchDir, T) {
     let scratch = ScratchDir::create().expect("a scratch folder");
@@ -74,6 +95,17 @@ async fn jobs_on_a_cluster_arrive_in_order_charged_once_while_all_primaries_are_
     let stack = stack_on(&cluster.url()).await;
     all_arrive(stack, cluster, |cluster| {
         (0..3).for_each(|primary| cluster.fail_over(primary).expect("a replica"));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn jobs_with_sentinel_arrive_in_order_charged_once_while_the_primary_is_replaced() {
+    let (_scratch, group) = started(RedisSentinel::start).await;
+    let stack = stack_on(&group.url()).await;
+    all_arrive(stack, group, |group| {
+        write_no_more(group);
+        group.fail_over().expect("a replica");
     })
     .await;
 }
