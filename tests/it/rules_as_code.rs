@@ -97,6 +97,38 @@ fn manifest(name: &str, limit: u64) -> String {
     )
 }
 
+/// A file with an approximate rule, whose gates hold 1 % of 5,000 units.
+const APPROXIMATE: &str = "apiVersion: weir/v1\nkind: Rule\nmetadata: { namespace: api, name: bursts }\nspec:\n  \
+     count_by: [user]\n  consistency: approximate\n  limits:\n    - { algorithm: token_bucket, capacity: 5000, \
+     refill_tokens: 100, refill_interval: 1s }\n";
+
+#[tokio::test]
+async fn bound_of_an_approximate_rule_is_stated_by_a_check_and_by_the_api() {
+    let here = Automation::start(shared().await, "bound").await;
+    here.write("a.yaml", APPROXIMATE);
+    let bound = "Approximate: each gate holds up to 50 units";
+    let checked = here.run(&["check"]).await.expect(0);
+    assert!(checked.err.contains("a.yaml:6:") && checked.err.contains(bound), "{checked:?}");
+    let checked = here.run(&["check", "--output", "json"]).await.expect(0).json();
+    assert!(checked["bounds"][0]["text"].as_str().is_some_and(|text| text.contains(bound)));
+
+    here.run(&["apply"]).await.expect(0);
+    let rules = here.tenant.admin(Method::GET, "/rules", &Value::Null).await.expect(200).body;
+    let rule = &rules["data"][0];
+    assert!(rule["bound"].as_str().is_some_and(|text| text.contains(bound)), "{rule}");
+    let exported = here.run(&["export"]).await.expect(0);
+    assert!(exported.out.contains("consistency: approximate"), "{exported:?}");
+
+    // Without a bound there is no approximation.
+    let refused = APPROXIMATE.replace("token_bucket", "leaky_bucket").replace("refill", "drain");
+    here.write("a.yaml", &refused.replace("drain_tokens", "drain_units"));
+    let refused = here.run(&["check"]).await.expect(2);
+    assert!(
+        refused.err.contains("a.yaml:6:") && refused.err.contains("`consistency`"),
+        "{refused:?}"
+    );
+}
+
 #[tokio::test]
 async fn files_are_checked_planned_applied_exported_and_pruned() {
     let here = Automation::start(shared().await, "files").await;

@@ -123,7 +123,32 @@ async fn no_unit_too_many_and_none_lost_over_two_gates_with_denials_and_refunds(
 
 #[tokio::test]
 async fn leased_units_are_never_too_many_and_come_back_when_they_lie_idle() {
-    let (tenant, _) = with_rule(2_000, "leased").await;
+    units_come_back(&rule_body(2_000, "leased")).await;
+}
+
+/// The bucket gets no token during the test, so what gates hold cannot be exceeded either.
+#[tokio::test]
+async fn approximate_units_of_a_bucket_come_back_when_they_lie_idle() {
+    let limit = json!({ "algorithm": "token_bucket", "capacity": 2_000, "refill_tokens": 1,
+        "refill_interval_ms": DAY_MS });
+    units_come_back(&approximate(&limit)).await;
+}
+
+#[tokio::test]
+async fn approximate_units_of_a_sliding_window_counter_come_back_when_they_lie_idle() {
+    let limit =
+        json!({ "algorithm": "sliding_window_counter", "limit": 2_000, "window_ms": LONG_MS });
+    units_come_back(&approximate(&limit)).await;
+}
+
+fn approximate(limit: &Value) -> Value {
+    json!({ "name": "short", "count_by": ["user"], "limits": [limit], "consistency": "approximate" })
+}
+
+/// Many callers use up a rule of 2,000 units by two gates, and then what each gate returns.
+async fn units_come_back(rule: &Value) {
+    let tenant = Tenant::sign_up(shared().await).await;
+    tenant.rule(rule).await;
     let tenant = Arc::new(tenant);
     let before = counted(&tenant, 0, "weir_leased_checks_total").await;
     let mut callers = JoinSet::new();

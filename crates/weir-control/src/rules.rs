@@ -3,7 +3,7 @@
 use serde_json::json;
 use weir_domain::id::RuleId;
 use weir_domain::pattern_budget::PatternCost;
-use weir_domain::warnings;
+use weir_domain::{approximation, warnings};
 use weir_http::problem::Problem;
 use weir_store::RuleRow;
 use weir_wire::rules::{RuleAnswer, RuleBody};
@@ -39,18 +39,21 @@ pub(crate) async fn within_pattern_budget(
         .map_err(|over| Problem::invalid_field("match", over.to_string()).into())
 }
 
-/// A rule in JSON, with its warnings. An unreadable rule is shown as far as possible, so that people can find, revert and
+/// A rule in JSON, with its warnings and its bound. An unreadable rule is shown as far as possible, so that people can find, revert and
 /// delete it.
 pub(crate) fn rule_answer(row: &RuleRow) -> Result<RuleAnswer, Problem> {
-    let (body, warnings, unreadable) = match CheckedRule::stored(row) {
-        Ok(CheckedRule { body, rule }) => (body, warnings::of_rule(&rule), None),
+    let (body, warnings, bound, unreadable) = match CheckedRule::stored(row) {
+        Ok(CheckedRule { body, rule }) => {
+            let bound = approximation::bound(rule.consistency(), rule.limits());
+            (body, warnings::of_rule(&rule), bound, None)
+        }
         Err(UnreadableRule { reason, .. }) => {
             let missing = || Problem::internal(format!("stored rule {} has no name", row.id));
             let named = json!({ "name": row.name, "namespace": row.namespace });
             let body = RuleBody::readable_part(&row.spec)
                 .or_else(|| RuleBody::readable_part(&named))
                 .ok_or_else(missing)?;
-            (body, Vec::new(), Some(reason))
+            (body, Vec::new(), None, Some(reason))
         }
     };
     Ok(RuleAnswer {
@@ -65,6 +68,7 @@ pub(crate) fn rule_answer(row: &RuleRow) -> Result<RuleAnswer, Problem> {
         managed_by: row.managed_by.clone(),
         edited: row.edited,
         warnings,
+        bound,
         unreadable,
     })
 }

@@ -26,7 +26,7 @@ mod window;
 pub use bucket::{Bucket, BucketState};
 pub use clock::{SLACK_US, STEP_US};
 pub use concurrency::{Concurrency, LeaseId, LeasesState};
-pub use definition::{Bound, Level, ScriptParameters, Wait, Windows};
+pub use definition::{Approximation, Bound, Level, ScriptParameters, Wait, Windows};
 pub use fixed_window::FixedWindow;
 pub use leaky_bucket::LeakyBucket;
 pub use parameter::{Input, Parameter};
@@ -311,9 +311,14 @@ impl Algorithm {
         self.definition().refundable()
     }
 
-    /// Whether a rule with this limit can be leased.
+    /// Whether a rule with this limit can have the consistency `leased`.
     pub fn leasable(&self) -> bool {
         self.definition().leasable()
+    }
+
+    /// The way in which gates lease units of an approximate rule. `None` if the algorithm permits no approximation.
+    pub fn approximation(&self) -> Option<Approximation> {
+        self.definition().approximation()
     }
 
     /// Whether denied checks are logged too.

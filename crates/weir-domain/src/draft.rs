@@ -126,6 +126,9 @@ words! {
         Exact = "exact" ("Exact": "Redis decides every request"),
         /// A gate decides with units taken in advance: never more than the limit in total.
         Leased = "leased" ("Leased": "gates reserve units in advance, for lower latency"),
+        /// A gate decides with units taken in advance, within the bound of [`crate::approximation`].
+        Approximate = "approximate"
+            ("Approximate": "leases of a bucket or sliding counter, within a bound"),
     }
 }
 

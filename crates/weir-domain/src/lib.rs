@@ -19,6 +19,7 @@ pub mod counter;
 pub mod limit;
 
 pub mod address;
+pub mod approximation;
 pub mod ceilings;
 pub mod condition;
 pub mod draft;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::algorithm::Algorithm;
+use crate::approximation;
 use crate::condition::Condition;
 use crate::draft::{
     Action, ConditionDraft, Consistency, LimitDraft, Mode, OnStoreFailure, Op, Over, RuleDraft,
@@ -74,8 +75,10 @@ impl Rule {
         let conditions = conditions(std::mem::take(&mut draft.conditions), &mut wrong);
         contradictions(&draft, &conditions, &mut wrong);
         let limits = parse_limits(&draft.limits, "limits", &mut wrong);
-        if draft.consistency == Consistency::Leased {
-            leasable(&limits, &mut wrong);
+        match draft.consistency {
+            Consistency::Exact => {}
+            Consistency::Leased => leasable(&limits, &mut wrong),
+            Consistency::Approximate => wrong.extend(approximation::refusal(&draft, &limits)),
         }
         if wrong.is_empty() { Ok(Self::new(draft, conditions, limits)) } else { Err(wrong) }
     }
@@ -151,7 +154,7 @@ impl Rule {
         &self.namespace
     }
 
-    /// Whether Redis decides each check, or gates decide with leased units.
+    /// Whether Redis decides each check, or gates decide with leased units, exactly or within a bound.
     pub fn consistency(&self) -> Consistency {
         self.consistency
     }
@@ -291,8 +294,8 @@ fn over_fits(draft: &RuleDraft) -> Result<(), String> {
     let has_debt = draft.over == Over::Debt;
     if has_debt && draft.action != Action::Limit {
         Err("must be `deny` unless the action is `limit`".to_owned())
-    } else if has_debt && draft.consistency == Consistency::Leased {
-        Err("must be `deny` with the consistency `leased`".to_owned())
+    } else if has_debt && draft.consistency != Consistency::Exact {
+        Err(format!("must be `deny` with the consistency `{}`", draft.consistency.as_str()))
     } else {
         Ok(())
     }

@@ -1,9 +1,13 @@
-//! Leases: units of `consistency: leased` rules that this gate took from Redis in advance, to admit checks by itself.
+//! Leases: units that this gate took from Redis in advance, to admit checks by itself.
 //!
-//! Leased units count as taken in Redis from the beginning, so all gates together never admit more than the limit.
-//! They belong to the window in which they were taken and end with it. Only rules with a single limit, a
-//! `fixed_window` or a `quota`, are leased: with other algorithms a unit used later than it was taken would count in two
-//! windows, and of two limits the longer one would still count units that ended with the shorter.
+//! Leased units count as taken in Redis from the beginning. Only rules with a single limit are leased: of two limits the longer
+//! one would still count units that ended with the shorter. They are:
+//! - A `fixed_window` or `quota` with `consistency: leased`. Units belong to the window in which they were taken and end with
+//!   it, so all gates together never admit more than the limit.
+//! - A `token_bucket` or `sliding_window_counter` with `consistency: approximate`, within the bound of
+//!   [`weir_domain::approximation`]. It counts everything that a gate holds, so a gate takes no units while others of the same
+//!   counter are unsettled. Units of a sliding window counter are used until two seconds before its aligned window ends, and
+//!   those of a bucket for ten seconds.
 //!
 //! Unused units go back to Redis (`lease_keeper`): when no check used the lease for two seconds, when the rule was edited, when
 //! the gate receives no announcements, and when it stops. Until Redis has confirmed the return, they are *unsettled*.
@@ -18,6 +22,7 @@ mod window;
 
 use std::time::{Duration, Instant};
 
+use weir_domain::algorithm::Approximation;
 use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
 use weir_domain::draft::Consistency;
@@ -27,9 +32,8 @@ use weir_redis::placement::Buckets;
 
 use self::call_ids::CallIds;
 use self::lease::Lease;
-#[cfg(test)]
-use self::store::Shard;
-use self::store::{LEASES_MAX, LeaseStore};
+use self::store::{LEASES_MAX, LeaseStore, Shard};
+use self::unsettled::Holder;
 
 pub(crate) use request::LeaseRequest;
 pub(crate) use unsettled::{Origin, Unsettled};
@@ -88,22 +92,24 @@ impl Leases {
         if shard.leases.get(tenant, &key).is_some_and(|lease| !lease.is_of(charge))
             && let Some(lease) = shard.leases.remove(tenant, &key)
         {
-            shard.unsettled.extend(lease.into_returned(Some(charge), now));
+            shard.retire(lease, Some(charge), now);
         }
         if shard.leases.get(tenant, &key).is_none() && !shard.open(tenant, key, charge, now) {
             return LeaseOutcome::NotLeased;
         }
-        let resets = shard.resets;
-        let Some(lease) = shard.leases.get_mut(tenant, &key) else {
-            return LeaseOutcome::NotLeased;
-        };
+        let Shard { leases, unsettled, resets, .. } = &mut *shard;
+        let resets = *resets;
+        let Some(lease) = leases.get_mut(tenant, &key) else { return LeaseOutcome::NotLeased };
         if let Some(decision) = lease.spend(cost, now) {
             return LeaseOutcome::Admitted(vec![decision], lease.window(resets));
         }
-        if lease.is_taking() {
+        if lease.is_taking() || lease.rests(now) {
             return LeaseOutcome::NotLeased;
         }
-        let units = lease.next_units(cost, now);
+        if lease.is_over(now) && lease.is_approximate() {
+            unsettled.extend(lease.take_returned(now));
+        }
+        let units = if lease.has_other_holders() { cost } else { lease.next_units(cost, now) };
         let id = self.0.ids.next();
         lease.take(id);
         LeaseOutcome::Take(LeaseRequest::new(
@@ -111,6 +117,7 @@ impl Leases {
             (tenant, charge.clone()),
             (units, cost),
             (id, resets, now),
+            lease.holder().clone(),
         ))
     }
 
@@ -136,7 +143,8 @@ impl Leases {
         drop(shard);
         let LeaseWindow { ends, until, .. } = window;
         let (charge, origin) = (charge.clone(), Origin::Return { units, ends });
-        self.keep_unsettled(Unsettled { tenant, charge, origin, id: None, until }, now);
+        let holder = Holder::default();
+        self.keep_unsettled(Unsettled { tenant, charge, origin, id: None, until, holder }, now);
     }
 
     /// The number of times that counters of subjects like this one were reset.
@@ -146,19 +154,12 @@ impl Leases {
 
     /// Drops the leases of a subject whose counters were reset.
     pub(crate) fn reset(&self, subject: SubjectKey) {
-        let mut shard = self.0.shards.of(subject);
-        shard.resets += 1;
-        shard.leases.retain(|_, key, _| key.0 != subject);
-        shard.unsettled.retain(|entry| entry.charge.subject != subject);
+        self.0.shards.of(subject).reset(|other| other == subject);
     }
 
     /// Drops all leases: Redis lost the counters from which they were taken.
     pub(crate) fn reset_all(&self) {
-        for mut shard in self.0.shards.each() {
-            shard.resets += 1;
-            shard.leases.retain(|_, _, _| false);
-            shard.unsettled.clear();
-        }
+        self.0.shards.each().for_each(|mut shard| shard.reset(|_| true));
     }
 
     /// Ends the lease of a subject under a rule. Returns its unsettled entries.
@@ -169,14 +170,15 @@ impl Leases {
         now: Instant,
     ) -> Vec<Unsettled> {
         let mut shard = self.0.shards.of(charge.subject);
-        let lease = shard.leases.remove(tenant, &(charge.subject, charge.active.id));
-        let unsettled = lease.and_then(|lease| lease.into_returned(None, now));
+        if let Some(lease) = shard.leases.remove(tenant, &(charge.subject, charge.active.id)) {
+            shard.retire(lease, None, now);
+        }
         let is_of = |entry: &mut Unsettled| {
             entry.tenant == tenant
                 && entry.charge.subject == charge.subject
                 && entry.charge.active.id == charge.active.id
         };
-        unsettled.into_iter().chain(shard.unsettled.extract_if(.., is_of)).collect()
+        shard.unsettled.extract_if(.., is_of).collect()
     }
 
     /// Ends idle leases, or all, and takes out the unsettled entries.
@@ -184,7 +186,7 @@ impl Leases {
         let mut unsettled = Vec::new();
         for mut shard in self.0.shards.each() {
             shard.end(now, |_, lease| all || lease.is_idle(now, IDLE));
-            unsettled.append(&mut shard.unsettled);
+            unsettled.append(&mut shard.take_unsettled(now));
         }
         unsettled
     }
@@ -227,12 +229,18 @@ impl Leases {
 
 /// Whether gates can lease units of the rule.
 fn is_leased(charge: &RuleCharge) -> bool {
-    let rule = &charge.active.rule;
-    let of_a_window = matches!(charge.limits(), [limit] if limit.algorithm.windows().is_some());
-    rule.consistency() == Consistency::Leased
-        && !charge.shadow()
-        && rule.block_ms().is_none()
-        && of_a_window
+    let [limit] = charge.limits() else { return false };
+    let (rule, algorithm) = (&charge.active.rule, &limit.algorithm);
+    let is_permitted = match rule.consistency() {
+        Consistency::Exact => false,
+        Consistency::Leased => algorithm.windows().is_some(),
+        // An override of an approximate rule can have a window.
+        Consistency::Approximate => {
+            algorithm.windows().is_some()
+                || algorithm.approximation().is_some_and(Approximation::is_leased)
+        }
+    };
+    is_permitted && !charge.shadow() && rule.block_ms().is_none()
 }
 
 #[cfg(test)]

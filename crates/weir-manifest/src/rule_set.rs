@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use weir_domain::warnings;
+use weir_domain::{approximation, warnings};
 use weir_wire::apply::{APPLY_RULES_MAX, ApplyRule};
 
 use crate::document::{RuleDocument, path_in_document, read};
@@ -86,6 +86,16 @@ impl RuleSet {
             texts.map(move |text| self.finding(at, "name", text))
         });
         warnings.collect()
+    }
+
+    /// The bounds of approximate rules, as sentences.
+    pub fn bounds(&self) -> Vec<Finding> {
+        let bounds = self.rules.iter().enumerate().filter_map(|(at, (_, document))| {
+            let rule = &document.rule;
+            let text = approximation::bound(rule.consistency(), rule.limits())?;
+            Some(self.finding(at, "consistency", text))
+        });
+        bounds.collect()
     }
 
     /// The place of a field of the request, such as `rules[3].rule.limits[0].window_ms`, with the reason of its refusal.

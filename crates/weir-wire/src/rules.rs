@@ -48,7 +48,8 @@ pub struct RuleBody {
     /// The answer while Redis cannot be reached.
     #[serde(default = "allow")]
     pub on_store_failure: OnStoreFailure,
-    /// The place of the decision: Redis, or a gate with leased units.
+    /// The place of the decision: Redis, or a gate with leased units. `approximate` permits a single limit, a `token_bucket` or
+    /// `sliding_window_counter`, and no `block_ms`.
     #[serde(default = "exact")]
     pub consistency: Consistency,
     /// The answer to a check that costs more than is left.
@@ -113,6 +114,9 @@ pub struct RuleAnswer {
     /// Warnings to the author of the rule, such as a limit that can never deny.
     #[serde(default)]
     pub warnings: Vec<String>,
+    /// The bound of a rule with the consistency `approximate`, as a sentence; absent for other rules.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<String>,
     /// The reason why the stored rule cannot be read; the body then has its readable fields. Gates apply the last
     /// readable revision. A gate without one denies if `on_store_failure` is `deny`, else it ignores the rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -60,8 +60,9 @@ mirror! {
     OnStoreFailure = draft::OnStoreFailure { Allow, Deny, Local, }
 }
 mirror! {
-    /// The place of the decision: Redis for each check, or a gate with leased units.
-    Consistency = draft::Consistency { Exact, Leased, }
+    /// The place of the decision: Redis for each check (`exact`), or a gate with units that it took in advance: of a window
+    /// (`leased`, never more than the limit), or of a token bucket or sliding window counter (`approximate`, within a bound).
+    Consistency = draft::Consistency { Exact, Leased, Approximate, }
 }
 mirror! {
     /// The answer to a check that costs more than is left: `deny`, or `debt` (the check passes while anything is left, and

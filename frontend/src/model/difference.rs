@@ -1,7 +1,6 @@
 //! The differences between two versions of a rule, as text.
 
 use weir_wire::rules::RuleBody;
-use weir_wire::words::Consistency;
 
 use crate::model::duration;
 use crate::model::labels;
@@ -62,10 +61,7 @@ pub fn differences(a: &RuleBody, b: &RuleBody) -> Vec<Difference> {
         |label: &str, text: fn(&RuleBody) -> String| add(label, Some(text(a)), Some(text(b)));
     field("Mode", |rule| rule.mode.title().to_owned());
     field("If Redis is unavailable", |rule| rule.on_store_failure.title().to_owned());
-    field("Consistency", |rule| match rule.consistency {
-        Consistency::Exact => "exact".to_owned(),
-        Consistency::Leased => "leased".to_owned(),
-    });
+    field("Consistency", |rule| rule.consistency.as_str().to_owned());
     field("If a check costs more than is left", |rule| rule.over.title().to_owned());
     found
 }

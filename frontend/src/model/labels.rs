@@ -1,6 +1,7 @@
 //! Texts for rules.
 
 use weir_domain::algorithm::LimitDraft;
+use weir_domain::approximation::bound_in_words;
 use weir_wire::limits::LimitBody;
 use weir_wire::rules::{ConditionBody, OperandBody, RuleBody};
 use weir_wire::words::{Action, Mode, Op};
@@ -20,6 +21,10 @@ pub fn sentence(rule: &RuleBody) -> String {
             format!("{}, {}: {limits}.", capital(&requests), counted_by(&rule.count_by))
         }
     };
+    if let Some(bound) = bound(rule) {
+        text += " ";
+        text += &bound;
+    }
     if let Some(block_ms) = rule.block_ms {
         text += " Denied subjects are blocked for ";
         text += &short(block_ms);
@@ -64,6 +69,12 @@ pub fn counted_by(attributes: &[String]) -> String {
 /// One limit.
 pub fn limit(body: &LimitBody) -> String {
     LimitDraft::from(body.clone()).describe()
+}
+
+/// The bound of an approximate rule.
+fn bound(rule: &RuleBody) -> Option<String> {
+    let limits: Vec<_> = rule.limits.iter().cloned().map(LimitDraft::from).collect();
+    bound_in_words(rule.consistency.into(), &limits)
 }
 
 /// The text with its first letter in upper case.

@@ -83,7 +83,26 @@ fn limits() -> Vec<Case> {
     };
     let leased = json!({ "name": "jobs", "consistency": "leased",
         "limits": [{ "algorithm": "concurrency", "capacity": 1, "lease_ms": 1_000 }] });
+    let bucket = json!({ "algorithm": "token_bucket", "capacity": 500, "refill_tokens": 1,
+        "refill_interval_ms": 1_000 });
+    let approximate = |name, changes: Value| {
+        let mut body = json!({ "name": "jobs", "consistency": "approximate", "limits": [&bucket] });
+        for (field, value) in changes.as_object().into_iter().flatten() {
+            body[field] = value.clone();
+        }
+        Case::post(name, "/api/v1/tenants/{tenant}/rules", text(&body)).refuses("consistency")
+    };
+    let window = json!({ "algorithm": "fixed_window", "limit": 500, "window_ms": 60_000 });
+    let log = json!({ "algorithm": "sliding_window_log", "limit": 500, "window_ms": 60_000 });
+    let spacing = json!({ "algorithm": "spacing", "interval_ms": 1_000 });
     vec![
+        approximate("approximate fixed window", json!({ "limits": [window] })),
+        approximate("approximate log", json!({ "limits": [log] })),
+        approximate("approximate spacing", json!({ "limits": [spacing] })),
+        approximate("two approximate limits", json!({ "limits": [&bucket, &bucket] })),
+        approximate("approximate with a block", json!({ "block_ms": 1_000 })),
+        approximate("approximate deny", json!({ "action": "deny", "limits": [] })),
+        approximate("consistency of another case", json!({ "consistency": "Approximate" })),
         rule("capacity 0", json!({ "capacity": 0, "lease_ms": 1 })).refuses("limits[0].capacity"),
         rule("capacity 1001", json!({ "capacity": 1_001, "lease_ms": 1 }))
             .refuses("limits[0].capacity"),

@@ -9,7 +9,8 @@
 use super::bounds::{EXACT_MAX, InvalidLimit, PER_US_MAX, span_ms, units};
 use super::clock::pulled_back;
 use super::definition::{
-    Bound, Counting, Definition, Described, Level, ScriptParameters, Wait, Windows, part,
+    Approximation, Bound, Counting, Definition, Described, Level, ScriptParameters, Wait, Windows,
+    part,
 };
 use crate::time::Micros;
 
@@ -127,6 +128,10 @@ impl<const QUEUES: bool> Definition for Bucket<QUEUES> {
     /// Units taken in advance would delay callers of a queue that do not exist yet.
     fn leasable(&self) -> bool {
         !QUEUES
+    }
+
+    fn approximation(&self) -> Option<Approximation> {
+        (!QUEUES).then_some(Approximation::BesideBucket)
     }
 
     fn windows(&self) -> Option<Windows<'_>> {

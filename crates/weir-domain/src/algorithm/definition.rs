@@ -19,6 +19,11 @@ pub(crate) trait Definition {
     /// Whether a rule with this limit can be leased.
     fn leasable(&self) -> bool;
 
+    /// The way in which gates lease units of an approximate rule. `None` if the algorithm permits no approximation.
+    fn approximation(&self) -> Option<Approximation> {
+        None
+    }
+
     /// Whether denied checks are logged too.
     fn counts_denied(&self) -> bool {
         false
@@ -133,6 +138,18 @@ pub enum Windows<'a> {
     },
     /// The periods of a calendar.
     Calendar(&'a Calendar),
+}
+
+/// The way in which gates lease units of an approximate rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Approximation {
+    /// Units of one aligned window, used before it ends. They admit no more than Redis would.
+    InWindow {
+        /// The length of the windows in milliseconds.
+        window_ms: u64,
+    },
+    /// Tokens beside the bucket, which refills meanwhile. They can be admitted in addition to its capacity.
+    BesideBucket,
 }
 
 /// The most that a limit admits.

@@ -7,7 +7,8 @@
 use super::bounds::{EXACT_MAX, InvalidLimit};
 use super::clock::{ms_until, window_time};
 use super::definition::{
-    Bound, Counting, Definition, Described, Level, ScriptParameters, Wait, Windows, windows_touched,
+    Approximation, Bound, Counting, Definition, Described, Level, ScriptParameters, Wait, Windows,
+    windows_touched,
 };
 use super::parameter::Parameter;
 use super::window::UnitsPerWindow;
@@ -135,6 +136,10 @@ impl Definition for SlidingWindowCounter {
 
     fn leasable(&self) -> bool {
         true
+    }
+
+    fn approximation(&self) -> Option<Approximation> {
+        Some(Approximation::InWindow { window_ms: self.0.window_ms })
     }
 
     fn windows(&self) -> Option<Windows<'_>> {

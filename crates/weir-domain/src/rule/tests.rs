@@ -215,6 +215,45 @@ fn only_units_that_can_be_taken_in_advance_are_leased() {
     }
 }
 
+#[test]
+fn only_one_token_bucket_or_sliding_window_counter_is_approximate() {
+    let approximate = |limits| RuleDraft { consistency: Consistency::Approximate, ..draft(limits) };
+    let bucket = LimitDraft::TokenBucket { capacity: 500, refill_tokens: 1, refill_interval_ms: 1 };
+    let counter = LimitDraft::SlidingWindowCounter { limit: 500, window_ms: 60_000 };
+    for limit in [&bucket, &counter] {
+        assert!(Rule::parse(approximate(vec![limit.clone()])).is_ok());
+    }
+    let debt = RuleDraft { over: Over::Debt, ..approximate(vec![bucket.clone()]) };
+    assert_eq!(wrong_fields(debt), ["over"]);
+    let blocks = RuleDraft { block_ms: Some(1_000), ..approximate(vec![bucket.clone()]) };
+    let allows = RuleDraft { action: Action::Allow, ..approximate(Vec::new()) };
+    let leaky = LimitDraft::LeakyBucket { capacity: 1, drain_units: 1, drain_interval_ms: 1 };
+    let places = LimitDraft::Concurrency { capacity: 500, lease_ms: 1_000 };
+    for (wrong, reason) in [
+        (
+            approximate(vec![fixed(500, 60_000)]),
+            "or `leased` with a limit of the algorithm `fixed_window`",
+        ),
+        (
+            approximate(vec![log(500, 60_000)]),
+            "algorithm `sliding_window_log`: `approximate` is for",
+        ),
+        (approximate(vec![leaky]), "algorithm `leaky_bucket`: `approximate` is for"),
+        (approximate(vec![spacing(1)]), "algorithm `spacing`: `approximate` is for"),
+        (approximate(vec![places]), "algorithm `concurrency`: `approximate` is for"),
+        (approximate(vec![bucket, counter]), "with several limits: `approximate` permits one"),
+        (blocks, "must be `exact` with `block_ms`"),
+        (allows, "must be `exact` unless the action is `limit`"),
+    ] {
+        let refused = Rule::parse(wrong).expect_err("refused");
+        let [InvalidField { field, reason: said }] = refused.as_slice() else {
+            panic!("{refused:?}")
+        };
+        assert_eq!(field, "consistency");
+        assert!(said.contains(reason), "{said}");
+    }
+}
+
 /// The slots after successive edits, each an edit of the previous one.
 fn slots_after(edits: &[Vec<LimitDraft>]) -> Vec<Vec<u16>> {
     let mut before = rule(edits[0].clone());

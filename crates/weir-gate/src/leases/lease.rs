@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use weir_domain::algorithm::{Algorithm, Approximation};
+use weir_domain::approximation::{LEASE_UNITS_MAX, lease_units_max};
 use weir_domain::calendar::window_start_us;
 use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
 use weir_domain::id::TenantId;
 use weir_domain::time::Micros;
 
-use super::unsettled::{Origin, Unsettled};
+use super::unsettled::{Holder, Origin, Unsettled};
 use super::window::LeaseWindow;
 
 #[derive(Debug)]
@@ -22,9 +24,9 @@ pub(super) struct Lease {
     decided_at: Instant,
     /// The time at which Redis gave the units, by its clock.
     taken_at: Micros,
-    /// The end of their window by Redis' clock.
+    /// The time by Redis' clock from which the units cannot be returned.
     ends: Micros,
-    /// The end of their window by this gate's clock.
+    /// The time by this gate's clock from which the units are not used.
     until: Instant,
     /// The number of units to take at once.
     size: u64,
@@ -33,22 +35,25 @@ pub(super) struct Lease {
     used_at: Instant,
     /// The id of the request for units that is in flight.
     taking: Option<u64>,
+    holder: Holder,
 }
 
 /// A lease has as many units as are used in about this time.
 const LASTS: Duration = Duration::from_secs(2);
 /// A lease takes at most one n-th of the remaining units, so that the last ones reach all gates.
 const REMAINING_SHARE: u64 = 8;
-/// A lease has at most one n-th of the limit: bounds the loss by a killed gate.
-const LIMIT_SHARE: u64 = 100;
-const SIZE_MAX: u64 = 10_000;
 /// A lease decides at least this many later checks, unless the limit permits no lease of that size. A smaller one costs
 /// Redis more than it saves: its request has an idempotency record, and units that stay unused are returned by a call of
 /// their own.
 const CHECKS_MIN: u64 = 3;
 
 impl Lease {
-    pub(super) fn empty(tenant: TenantId, charge: RuleCharge, now: Instant) -> Self {
+    pub(super) fn empty(
+        tenant: TenantId,
+        charge: RuleCharge,
+        holder: Holder,
+        now: Instant,
+    ) -> Self {
         Self {
             tenant,
             charge,
@@ -62,6 +67,7 @@ impl Lease {
             used: 0,
             used_at: now,
             taking: None,
+            holder,
         }
     }
 
@@ -86,6 +92,35 @@ impl Lease {
 
     pub(super) fn is_idle(&self, now: Instant, during: Duration) -> bool {
         self.used_at + during <= now
+    }
+
+    /// Whether the units are not used any more.
+    pub(super) fn is_over(&self, now: Instant) -> bool {
+        self.until <= now
+    }
+
+    /// Whether the units can be returned until this time by Redis' clock.
+    pub(super) fn ends_at(&self, ends: Micros) -> bool {
+        self.ends == ends
+    }
+
+    /// Whether Redis decides until the next window begins, and units of this one are only returned.
+    pub(super) fn rests(&self, now: Instant) -> bool {
+        let is_in_window = matches!(self.approximation(), Some(Approximation::InWindow { .. }));
+        is_in_window && self.decision.is_some() && self.is_over(now) && now < self.returned_until()
+    }
+
+    pub(super) fn holder(&self) -> &Holder {
+        &self.holder
+    }
+
+    /// Whether units of an approximate rule are also held outside the lease. Its bound counts them as leased.
+    pub(super) fn has_other_holders(&self) -> bool {
+        self.is_approximate() && Arc::strong_count(&self.holder) > 1
+    }
+
+    pub(super) fn is_approximate(&self) -> bool {
+        self.approximation().is_some()
     }
 
     pub(super) fn is_taking(&self) -> bool {
@@ -127,11 +162,11 @@ impl Lease {
     pub(super) fn next_units(&mut self, cost: u64, now: Instant) -> u64 {
         let elapsed_ms = now.saturating_duration_since(self.decided_at).as_millis().max(1);
         let used = u128::from(self.used) * LASTS.as_millis() / elapsed_ms;
-        let used = u64::try_from(used).unwrap_or(SIZE_MAX);
-        self.size = used.clamp(1, (self.size * 2).min(SIZE_MAX));
+        let used = u64::try_from(used).unwrap_or(LEASE_UNITS_MAX);
+        self.size = used.clamp(1, (self.size * 2).min(LEASE_UNITS_MAX));
         let remaining = self.decision.map_or(0, |decision| decision.remaining);
-        let held = if now < self.until { self.units } else { 0 };
-        let most = (self.limit() / LIMIT_SHARE).saturating_sub(held);
+        let held = if self.is_over(now) { 0 } else { self.units };
+        let most = lease_units_max(self.limit()).saturating_sub(held);
         let wanted = self.size.min(remaining / REMAINING_SHARE);
         let surplus = wanted.saturating_sub(cost).min(most);
         let too_few = surplus < CHECKS_MIN.saturating_mul(cost) && surplus < most;
@@ -146,32 +181,33 @@ impl Lease {
         self.taking = None;
     }
 
-    /// Adds `surplus` units that Redis gave at `at` and that end at `until`; returns the decision about the check.
+    /// Adds `surplus` units that Redis gave at `at`, to units that end at the same time; returns the decision about the check.
     pub(super) fn add(
         &mut self,
-        surplus: u64,
-        cost: u64,
+        (surplus, cost): (u64, u64),
         decision: Decision,
-        (at, until, now): (Micros, Instant, Instant),
+        (at, now): (Micros, Instant),
+        (ends, until): (Micros, Instant),
     ) -> Option<Decision> {
-        let same_window = now < self.until;
-        self.units = surplus + if same_window { self.units } else { 0 };
-        self.until = if same_window { self.until.min(until) } else { until };
-        self.ends = LeaseWindow::end(at, decision.reset_after_ms);
+        self.until = if self.units > 0 { self.until.min(until) } else { until };
+        self.units += surplus;
+        self.ends = ends;
         (self.decision, self.taken_at) = (Some(decision), at);
         (self.decided_at, self.used_at, self.used) = (now, now, cost);
         self.decision_at(now)
     }
 
-    /// Takes the units out, to be returned, if their window has not ended.
+    /// Takes the units out, to be returned. Those of a window that has ended are gone.
     pub(super) fn take_returned(&mut self, now: Instant) -> Option<Unsettled> {
         let units = std::mem::take(&mut self.units);
-        (units > 0 && now < self.until).then(|| Unsettled {
+        let is_counted = !self.is_over(now) || self.is_approximate();
+        (units > 0 && is_counted).then(|| Unsettled {
             tenant: self.tenant,
             charge: self.charge.clone(),
             origin: Origin::Return { units, ends: self.ends },
             id: None,
-            until: self.until,
+            until: self.returned_until(),
+            holder: self.holder.clone(),
         })
     }
 
@@ -200,8 +236,22 @@ impl Lease {
         Some(Decision { remaining: decision.remaining + self.units, ..decision })
     }
 
+    /// The time by this gate's clock until which unused units can be returned.
+    fn returned_until(&self) -> Instant {
+        self.until + self.algorithm().map(LeaseWindow::returned_for).unwrap_or_default()
+    }
+
+    fn approximation(&self) -> Option<Approximation> {
+        self.algorithm().and_then(Algorithm::approximation)
+    }
+
     fn limit(&self) -> u64 {
-        self.charge.limits().iter().map(|limit| limit.algorithm.limit()).min().unwrap_or(0)
+        self.algorithm().map_or(0, Algorithm::limit)
+    }
+
+    /// The algorithm of the one limit of the rule.
+    fn algorithm(&self) -> Option<&Algorithm> {
+        self.charge.limits().first().map(|limit| &limit.algorithm)
     }
 }
 
@@ -210,7 +260,7 @@ impl Lease {
 enum AfterEdit {
     /// They stay counted in the same window.
     SameWindow,
-    /// They are counted in the new, longer window from the next charge on.
+    /// They are counted in the new, longer window or in the new bucket from the next charge on.
     Carried,
     /// The next charge begins a new window without them, or counts elsewhere.
     Forgotten,
@@ -219,6 +269,11 @@ enum AfterEdit {
 fn after_edit(before: &RuleCharge, after: &RuleCharge, taken_at: Micros) -> AfterEdit {
     let ([old], [new]) = (before.limits(), after.limits()) else { return AfterEdit::SameWindow };
     let same_windows = old.algorithm.windows() == new.algorithm.windows();
+    if old.algorithm.approximation() == Some(Approximation::BesideBucket) {
+        // A bucket keeps its level. A shadow rule takes nothing back.
+        let is_same = old.algorithm.kind() == new.algorithm.kind() && !after.shadow();
+        return if is_same { AfterEdit::Carried } else { AfterEdit::SameWindow };
+    }
     // Another algorithm has another counter.
     if same_windows || old.algorithm.kind() != new.algorithm.kind() {
         AfterEdit::SameWindow

@@ -1,6 +1,6 @@
 //! A request for units of a lease.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
@@ -8,9 +8,9 @@ use weir_domain::id::TenantId;
 use weir_domain::time::Micros;
 use weir_redis::limiter::Idempotency;
 
-use super::store::{Key, LeaseStore};
-use super::unsettled::{Origin, TRIED_FOR, Unsettled};
-use super::window::LeaseWindow;
+use super::store::{Key, LeaseStore, Shard};
+use super::unsettled::{Holder, Origin, Unsettled};
+use super::window::{LeaseWindow, TRIED_FOR};
 
 /// A request for units. Only one request of a counter is in flight at a time.
 ///
@@ -26,11 +26,9 @@ pub(crate) struct LeaseRequest<'a> {
     /// The number of resets of the shard before the request.
     resets: u64,
     asked_at: Instant,
+    holder: Holder,
     settled: bool,
 }
-
-/// Redis' times are whole milliseconds, rounded up, and two clocks differ slightly in speed.
-const CLOCK_MARGIN: Duration = Duration::from_millis(2);
 
 impl<'a> LeaseRequest<'a> {
     pub(super) fn new(
@@ -38,8 +36,9 @@ impl<'a> LeaseRequest<'a> {
         (tenant, charge): (TenantId, RuleCharge),
         (units, cost): (u64, u64),
         (id, resets, asked_at): (u64, u64, Instant),
+        holder: Holder,
     ) -> Self {
-        Self { store, tenant, charge, units, cost, id, resets, asked_at, settled: false }
+        Self { store, tenant, charge, units, cost, id, resets, asked_at, holder, settled: false }
     }
 
     /// The number of units to take: those of the check and those of the lease.
@@ -88,8 +87,10 @@ impl<'a> LeaseRequest<'a> {
     ) -> Vec<Decision> {
         self.settled = true;
         let &[decision] = decisions.as_slice() else { return decisions };
-        let reset = Duration::from_millis(decision.reset_after_ms);
-        let until = self.asked_at + reset.saturating_sub(CLOCK_MARGIN);
+        let [limit] = self.charge.limits() else { return decisions };
+        let (algorithm, reset_after_ms) = (&limit.algorithm, decision.reset_after_ms);
+        let until = self.asked_at + LeaseWindow::lasts(algorithm, reset_after_ms);
+        let ends = LeaseWindow::ends(algorithm, at, reset_after_ms);
         let (surplus, key) = (self.units - self.cost, self.key());
         let mut shard = self.store.shards.of(key.0);
         if shard.resets != self.resets {
@@ -99,19 +100,21 @@ impl<'a> LeaseRequest<'a> {
             return decisions;
         }
         let connected = self.store.is_connected(self.tenant, &self.charge);
-        let lease = shard.leases.get_mut(self.tenant, &key);
+        let Shard { leases, unsettled, .. } = &mut *shard;
+        let lease = leases.get_mut(self.tenant, &key);
         if let Some(lease) = lease.filter(|lease| connected && lease.is_taken_by(self.id)) {
             lease.release();
-            let decision = lease.add(surplus, self.cost, decision, (at, until, now));
+            if lease.is_over(now) || !lease.ends_at(ends) {
+                unsettled.extend(lease.take_returned(now));
+            }
+            let decision = lease.add((surplus, self.cost), decision, (at, now), (ends, until));
             return decision.map_or(decisions, |decision| vec![decision]);
         }
         if surplus > 0 {
             let (tenant, charge) = (self.tenant, self.charge.clone());
-            let origin = Origin::Return {
-                units: surplus,
-                ends: LeaseWindow::end(at, decision.reset_after_ms),
-            };
-            shard.unsettled.push(Unsettled { tenant, charge, origin, id: None, until });
+            let (origin, holder) = (Origin::Return { units: surplus, ends }, self.holder.clone());
+            let until = until + LeaseWindow::returned_for(algorithm);
+            unsettled.push(Unsettled { tenant, charge, origin, id: None, until, holder });
         }
         decisions
     }
@@ -137,8 +140,9 @@ impl Drop for LeaseRequest<'_> {
         if !self.settled && self.asks_for_more() && shard.resets == self.resets {
             let (tenant, charge) = (self.tenant, self.charge.clone());
             let origin = Origin::Unanswered { units: self.units, cost: self.cost };
-            let until = self.asked_at + TRIED_FOR;
-            shard.unsettled.push(Unsettled { tenant, charge, origin, id: Some(self.id), until });
+            let (until, holder) = (self.asked_at + TRIED_FOR, self.holder.clone());
+            let id = Some(self.id);
+            shard.unsettled.push(Unsettled { tenant, charge, origin, id, until, holder });
         }
     }
 }

@@ -1,11 +1,12 @@
-//! 1,000 random histories of checks, edits, refunds, leases, lost notifications and kills, with the real script and
-//! supplied time.
+//! 1,000 random histories of leased rules: checks, edits, refunds, leases, lost notifications and kills, with the real
+//! script and supplied time. `approximate` has those of approximate rules.
 //!
 //! Each history must satisfy these statements of the documentation:
 //! - Admissions never exceed the limit in force, except by units that were leased when the limit was lowered, or when more
 //!   was refunded than had been consumed: at most 1 % of the limit for each gate.
 //! - Units are lost only by a kill, and no more than the killed gates held.
 
+mod approximate;
 mod fixture;
 
 use std::sync::Arc;
@@ -13,20 +14,16 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use weir_domain::algorithm::LeaseId;
 use weir_domain::charge::RuleCharge;
-use weir_domain::id::{KeyId, TenantId};
-use weir_domain::matching::{Matched, matched};
+use weir_domain::id::TenantId;
 use weir_domain::request::Operation;
 use weir_domain::rulebook::Rulebook;
-use weir_domain::time::Clock;
 use weir_redis::limiter::{Answer, Asked, Limiter};
 use weir_wire::check::CheckAnswer;
 
-use self::fixture::{Random, Time, WINDOW_MS, book, index, limiter, request, timestamp};
+use self::fixture::{Random, Time, WINDOW_MS, book, gate_state, index, limiter};
 use super::LeaseOutcome;
-use crate::caller::Caller;
-use crate::decide::decide;
 use crate::lease_keeper::{settle_all, settle_idle};
-use crate::state::{GateState, Monotonic};
+use crate::state::GateState;
 
 const HISTORIES: u64 = 1_000;
 const STEPS: u64 = 30;
@@ -304,45 +301,19 @@ impl<'a> History<'a> {
     }
 
     async fn ask(&mut self, at: usize, operation: Operation, cost: u64) -> CheckAnswer {
-        let gate = &self.gates[at];
-        let (tenant, book) = (self.tenant, Arc::clone(&gate.book));
-        let caller = Caller {
-            tenant,
-            key: KeyId::from_u128(1),
-            book,
-            at: timestamp(self.time),
-            wait_max: None,
-            span: None,
-        };
-        let before = gate.state.leases.held();
-        let results = decide(&gate.state, &caller, &[request(operation, cost)]).await;
-        let mut results = results.expect("one limit");
-        let answer = results.pop().expect("one answer").expect("no key was used");
-        assert_eq!(answer.degraded, None, "redis answers in time");
-        self.counts.by_lease += u64::from(gate.state.leases.held() < before && answer.allowed);
+        let Gate { state, book, .. } = &self.gates[at];
+        let (answer, by_lease) =
+            fixture::ask((state, book), (self.tenant, self.time), operation, cost).await;
+        self.counts.by_lease += u64::from(by_lease);
         answer
     }
 
     fn charges(&self, at: usize) -> Vec<RuleCharge> {
-        let rules = self.gates[at].book.rules(self.tenant, "default");
-        match matched(rules, &request(Operation::Consume, 1), timestamp(self.time)) {
-            Matched::Charged(charges) => charges,
-            other => panic!("{other:?}"),
-        }
+        fixture::charges(&self.gates[at].book, self.tenant, self.time)
     }
 
     fn fresh_gate(&self) -> Gate {
-        let clock = {
-            let time = self.time.clone();
-            Clock::new(move || timestamp(&time))
-        };
-        let monotonic = {
-            let time = self.time.clone();
-            Monotonic::new(move || time.instant())
-        };
-        let state = GateState::supplied(self.limiter.clone(), clock, monotonic);
-        state.leases.set_connected(weir_redis::placement::Buckets::ALL, self.time.instant());
-        state.denial_cache.set_connected(weir_redis::placement::Buckets::ALL);
+        let state = gate_state(self.time, self.limiter);
         Gate { state, book: Arc::clone(&self.book), limit: self.limit }
     }
 

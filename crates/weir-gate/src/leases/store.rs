@@ -1,6 +1,8 @@
 //! The leases of one gate, in shards by subject.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use weir_domain::charge::RuleCharge;
@@ -35,6 +37,8 @@ pub(super) struct Shard {
     pub(super) unsettled: Vec<Unsettled>,
     /// The number of times that counters of this shard's subjects were reset.
     pub(super) resets: u64,
+    /// By counter, the holders of units of leases that have ended.
+    holders: HashMap<(TenantId, Key), Weak<()>>,
 }
 
 /// The most leases, and the most unsettled entries, of one shard. Redis alone decides for further counters.
@@ -73,7 +77,12 @@ impl LeaseStore {
 
 impl Default for Shard {
     fn default() -> Self {
-        Self { leases: TenantMap::new(LEASES_MAX), unsettled: Vec::new(), resets: 0 }
+        Self {
+            leases: TenantMap::new(LEASES_MAX),
+            unsettled: Vec::new(),
+            resets: 0,
+            holders: HashMap::new(),
+        }
     }
 }
 
@@ -86,29 +95,74 @@ impl Shard {
         charge: &RuleCharge,
         now: Instant,
     ) -> bool {
-        if self.unsettled.len() >= LEASES_MAX {
+        if self.unsettled.len() >= LEASES_MAX || self.holders.len() >= LEASES_MAX {
             return false;
         }
         let unused = |lease: &Lease| !lease.is_taking() && lease.units() == 0;
         match self.leases.reserve(tenant, unused, |lease| !lease.is_taking()) {
             Err(_) => return false,
-            Ok(Some(evicted)) => self.unsettled.extend(evicted.value.into_returned(None, now)),
+            Ok(Some(evicted)) => self.retire(evicted.value, None, now),
             Ok(None) => {}
         }
-        self.leases.insert(tenant, key, Lease::empty(tenant, charge.clone(), now));
+        let holder = self.holders.remove(&(tenant, key)).and_then(|holder| holder.upgrade());
+        let lease = Lease::empty(tenant, charge.clone(), holder.unwrap_or_default(), now);
+        self.leases.insert(tenant, key, lease);
         true
+    }
+
+    /// Ends a lease that was removed. Its units become unsettled. `edited` is the present rule, if the rule was edited.
+    pub(super) fn retire(&mut self, lease: Lease, edited: Option<&RuleCharge>, now: Instant) {
+        note_holder(&mut self.holders, &lease);
+        self.unsettled.extend(lease.into_returned(edited, now));
+    }
+
+    /// Drops the leases and the unsettled entries for which `is_reset` holds, without a return.
+    pub(super) fn reset(&mut self, is_reset: impl Fn(SubjectKey) -> bool) {
+        self.resets += 1;
+        let Self { leases, holders, unsettled, .. } = self;
+        leases.retain(|_, key, lease| {
+            let drops = is_reset(key.0);
+            if drops {
+                note_holder(holders, lease);
+            }
+            !drops
+        });
+        unsettled.retain(|entry| !is_reset(entry.charge.subject));
+    }
+
+    /// Takes out all unsettled entries, and the units of approximate rules that are not used any more.
+    pub(super) fn take_unsettled(&mut self, now: Instant) -> Vec<Unsettled> {
+        let Self { leases, unsettled, holders, .. } = self;
+        leases.retain(|_, _, lease| {
+            if lease.is_over(now) {
+                unsettled.extend(lease.take_returned(now));
+            }
+            true
+        });
+        holders.retain(|_, holder| holder.strong_count() > 0);
+        std::mem::take(unsettled)
     }
 
     /// Ends the leases for which `ends` holds. Their units become unsettled.
     pub(super) fn end(&mut self, now: Instant, ends: impl Fn(&Key, &Lease) -> bool) {
-        let Self { leases, unsettled, .. } = self;
+        let Self { leases, unsettled, holders, .. } = self;
         leases.retain(|_, key, lease| {
             if !ends(key, lease) {
                 return true;
             }
+            note_holder(holders, lease);
             // A request in flight will find no lease, and returns its units.
             unsettled.extend(lease.take_returned(now));
             false
         });
+    }
+}
+
+/// Notes the holder of the units of an approximate lease that ends: the next lease of the counter shares it.
+fn note_holder(holders: &mut HashMap<(TenantId, Key), Weak<()>>, lease: &Lease) {
+    if lease.is_approximate() && (lease.units() > 0 || lease.has_other_holders()) {
+        let charge = lease.charge();
+        let key = (lease.tenant(), (charge.subject, charge.active.id));
+        holders.insert(key, Arc::downgrade(lease.holder()));
     }
 }

@@ -312,3 +312,85 @@ fn one_tenants_leases_leave_room_for_those_of_others() {
     let held: usize = leases.0.shards.each().map(|shard| shard.leases.len()).sum();
     assert!(held <= 16 * LEASES_MAX / 4 + 1, "{held}");
 }
+
+fn approximate(limit: LimitDraft) -> [RuleCharge; 1] {
+    rule(Consistency::Approximate, vec![limit])
+}
+
+fn bucket(capacity: u64) -> LimitDraft {
+    LimitDraft::TokenBucket { capacity, refill_tokens: 10, refill_interval_ms: 1_000 }
+}
+
+fn counter(window_ms: u64) -> LimitDraft {
+    LimitDraft::SlidingWindowCounter { limit: 1_000, window_ms }
+}
+
+#[test]
+fn approximate_rules_lease_buckets_counters_and_the_windows_of_overrides() {
+    let (leases, now) = (connected(), Instant::now());
+    for (limit, is_leased) in
+        [(bucket(1_000), true), (counter(60_000), true), (counter(9_999), false)]
+    {
+        let found = leases.spend(TENANT, &approximate(limit.clone()), 1, now);
+        assert_eq!(matches!(found, LeaseOutcome::Take(_)), is_leased, "{limit:?}");
+    }
+}
+
+#[test]
+fn units_of_a_bucket_are_used_for_ten_seconds_and_can_be_returned_later() {
+    let (leases, rules, now) = (connected(), approximate(bucket(1_000)), Instant::now());
+    with_three(&leases, &rules, now);
+    assert!(is_here(&leases, &rules, now + Duration::from_millis(9_999)));
+    let late = now + Duration::from_secs(10);
+    assert!(!is_here(&leases, &rules, late));
+    let unsettled = leases.take_unsettled(false, late);
+    let [Unsettled { origin: Origin::Return { units: 2, ends }, .. }] = unsettled.as_slice() else {
+        panic!("{unsettled:?}");
+    };
+    assert!(*ends > Micros(AT.0 + 1_000_000_000_000), "a bucket has no window that ends");
+    assert!(unsettled[0].can_be_tried_at(late));
+}
+
+/// The counter is as if unused after the next window, so the present one ends a window earlier.
+#[test]
+fn units_of_a_sliding_window_counter_rest_in_the_last_two_seconds_of_their_window() {
+    let (leases, rules, now) = (connected(), approximate(counter(60_000)), Instant::now());
+    let mut request = take(&leases, &rules, 1, now);
+    request.ask_for(4);
+    request.given(AT, given(996, 90_000), now);
+    assert!(is_here(&leases, &rules, now + Duration::from_millis(27_997)));
+    let rest = now + Duration::from_millis(27_998);
+    assert!(matches!(leases.spend(TENANT, &rules, 1, rest), LeaseOutcome::NotLeased));
+    let ends = Micros(AT.0 + 30_000_000);
+    let unsettled = leases.take_unsettled(false, rest);
+    assert_eq!(returned(&unsettled), [Origin::Return { units: 2, ends }]);
+    assert!(is_taken_again(&leases, &rules, now + Duration::from_secs(30)), "in the next window");
+}
+
+#[test]
+fn approximate_lease_takes_no_units_while_others_are_unsettled() {
+    let (leases, rules, mut now) = (connected(), approximate(bucket(100_000)), Instant::now());
+    let asks_for_more = |now: &mut Instant| {
+        // As many checks as a lease needs to grow.
+        for _ in 0..100 {
+            *now += Duration::from_millis(1);
+            if let LeaseOutcome::Take(request) = leases.spend(TENANT, &rules, 1, *now) {
+                let more = request.asks_for_more();
+                request.given(AT, given(50_000, 30_000), *now);
+                if more {
+                    return true;
+                }
+            }
+        }
+        false
+    };
+    assert!(asks_for_more(&mut now));
+    leases.set_connected(weir_redis::placement::Buckets::NONE, now);
+    leases.set_connected(weir_redis::placement::Buckets::ALL, now);
+    assert!(!asks_for_more(&mut now), "units of the lease that ended are not returned");
+    let unsettled = leases.take_unsettled(false, now);
+    assert!(!unsettled.is_empty());
+    assert!(!asks_for_more(&mut now), "their return is in flight");
+    drop(unsettled);
+    assert!(asks_for_more(&mut now));
+}

@@ -1,6 +1,7 @@
 //! Units that must be settled with Redis: returned to it, or a request that had no answer.
 
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Instant;
 
 use weir_domain::algorithm::LeaseId;
 use weir_domain::charge::RuleCharge;
@@ -11,7 +12,7 @@ use weir_domain::time::Micros;
 use weir_redis::limiter::Asked;
 
 use super::call_ids::CallIds;
-use super::window::LeaseWindow;
+use super::window::{LeaseWindow, TRIED_FOR};
 
 /// Units to be settled with Redis. Each call that settles them has an idempotency key, so it can be repeated.
 #[derive(Debug)]
@@ -23,7 +24,13 @@ pub(crate) struct Unsettled {
     pub(crate) id: Option<u64>,
     /// The time after which the entry is not tried again.
     pub(crate) until: Instant,
+    /// Shared with the lease, which takes no units while another holder has some.
+    #[expect(dead_code, reason = "the lease sees that the entry exists")]
+    pub(crate) holder: Holder,
 }
+
+/// A holder of units of one counter: a lease, a request for units or an unsettled entry.
+pub(crate) type Holder = Arc<()>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
@@ -32,9 +39,6 @@ pub(crate) enum Origin {
     /// A request that had no answer. `cost` of its units were for its check.
     Unanswered { units: u64, cost: u64 },
 }
-
-/// The time for which a call is repeated: half as long as Redis stores its idempotency key.
-pub(super) const TRIED_FOR: Duration = Duration::from_secs(30);
 
 impl Unsettled {
     /// The number of units that no gate can use until the entry is settled.
@@ -79,9 +83,13 @@ impl Unsettled {
         } else {
             (units, at)
         };
-        let until = now + Duration::from_millis(decision.reset_after_ms);
-        let origin =
-            Origin::Return { units, ends: LeaseWindow::end(decided_at, decision.reset_after_ms) };
+        let [limit] = self.charge.limits() else { return None };
+        let (algorithm, reset_after_ms) = (&limit.algorithm, decision.reset_after_ms);
+        let until = now
+            + LeaseWindow::lasts(algorithm, reset_after_ms)
+            + LeaseWindow::returned_for(algorithm);
+        let ends = LeaseWindow::ends(algorithm, decided_at, reset_after_ms);
+        let origin = Origin::Return { units, ends };
         (decision.allowed && units > 0).then_some(Self { origin, id: None, until, ..self })
     }
 

@@ -7,7 +7,7 @@ use weir_wire::apply::{ApplyBody, DEFAULT_SET};
 use super::api::{Address, Applied};
 use super::files::FilesArgs;
 use super::outcome::Outcome;
-use super::output::{OutputArgs, print_findings, say};
+use super::output::{OutputArgs, print_valid, say};
 use super::plan::print_refusal;
 
 #[derive(Debug, Args)]
@@ -28,7 +28,7 @@ pub async fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
     if args.server && !args.server_accepts(&set).await? {
         return Ok(Outcome::Failed);
     }
-    print_findings(&args.output, &[], &set.warnings())?;
+    print_valid(&args.output, &set.warnings(), &set.bounds())?;
     if !args.output.is_json() {
         say(&format!("{} rules are valid", set.rules().len()))?;
     }

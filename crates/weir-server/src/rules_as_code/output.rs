@@ -95,10 +95,30 @@ pub fn print_findings(
     for error in errors {
         warn(&error.to_string());
     }
-    for Finding { file, at, text } in warnings {
-        warn(&format!("{file}:{}:{}: warning: {text}", at.line, at.column));
-    }
+    print_marked("warning", warnings);
     Ok(())
+}
+
+/// Prints the warnings about valid rules and the bounds of approximate ones, as [`print_findings`] prints warnings.
+pub fn print_valid(
+    output: &OutputArgs,
+    warnings: &[Finding],
+    bounds: &[Finding],
+) -> anyhow::Result<()> {
+    if output.is_json() {
+        let list = |findings: &[Finding]| findings.iter().map(finding).collect::<Vec<_>>();
+        let (warnings, bounds) = (list(warnings), list(bounds));
+        return say_json(&json!({ "errors": [], "warnings": warnings, "bounds": bounds }));
+    }
+    print_marked("warning", warnings);
+    print_marked("bound", bounds);
+    Ok(())
+}
+
+fn print_marked(mark: &str, findings: &[Finding]) {
+    for Finding { file, at, text } in findings {
+        warn(&format!("{file}:{}:{}: {mark}: {text}", at.line, at.column));
+    }
 }
 
 fn finding(finding: &Finding) -> Value {

@@ -40,6 +40,7 @@ fn answer_is_flat_and_comes_back() {
         managed_by: None,
         edited: false,
         warnings: Vec::new(),
+        bound: None,
         unreadable: None,
     };
     let json = serde_json::to_value(&answer).expect("serialises");

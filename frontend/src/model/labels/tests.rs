@@ -35,6 +35,21 @@ fn rule_reads_as_a_sentence() {
 }
 
 #[test]
+fn sentence_of_an_approximate_rule_states_its_bound() {
+    let approximate = rule(json!({
+        "name": "api", "count_by": ["user"], "consistency": "approximate",
+        "limits": [
+            {"algorithm": "token_bucket", "capacity": 5_000, "refill_tokens": 100, "refill_interval_ms": 1_000}
+        ]
+    }));
+    assert_eq!(
+        sentence(&approximate),
+        "All requests, for each user: bursts of 5,000, then 100 per second. Approximate: each gate holds up to 50 units, \
+         and all gates together can exceed the limit by what they hold."
+    );
+}
+
+#[test]
 fn each_algorithm_has_its_text() {
     for (value, words) in [
         (

@@ -5,13 +5,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use weir_domain::id::{RuleId, TenantId};
+use weir_domain::charge::RuleCharge;
+use weir_domain::id::{KeyId, RuleId, TenantId};
+use weir_domain::matching::{Matched, matched};
 use weir_domain::request::{Operation, Request, RequestDraft};
 use weir_domain::rulebook::Rulebook;
-use weir_domain::time::{Micros, Timestamp};
+use weir_domain::time::{Clock, Micros, Timestamp};
 use weir_redis::limiter::{DecidingClock, Limiter, LimiterSettings};
+use weir_redis::placement::Buckets;
+use weir_wire::check::CheckAnswer;
 use weir_wire::stored::{StoredRule, StoredTenant};
+
+use crate::caller::Caller;
+use crate::decide::decide;
+use crate::state::{GateState, Monotonic};
 
 pub(super) const WINDOW_MS: u64 = 60_000;
 const START_US: u64 = 1_763_726_400_000_000;
@@ -42,11 +51,14 @@ impl Random {
 pub(super) struct Time {
     began: Instant,
     now_us: Arc<AtomicU64>,
+    /// The time that has passed by the clocks of gates, which never step.
+    passed_us: Arc<AtomicU64>,
 }
 
 impl Time {
     pub(super) fn begin() -> Self {
-        Self { began: Instant::now(), now_us: Arc::new(AtomicU64::new(START_US)) }
+        let now_us = Arc::new(AtomicU64::new(START_US));
+        Self { began: Instant::now(), now_us, passed_us: Arc::default() }
     }
 
     pub(super) fn micros(&self) -> Micros {
@@ -54,11 +66,17 @@ impl Time {
     }
 
     pub(super) fn instant(&self) -> Instant {
-        self.began + Duration::from_micros(self.micros().0 - START_US)
+        self.began + Duration::from_micros(self.passed_us.load(Ordering::Relaxed))
     }
 
     pub(super) fn pass(&self, us: u64) {
         self.now_us.fetch_add(us, Ordering::Relaxed);
+        self.passed_us.fetch_add(us, Ordering::Relaxed);
+    }
+
+    /// Sets Redis' clock, and nothing else, to this time.
+    pub(super) fn step_to(&self, at: Micros) {
+        self.now_us.store(at.0, Ordering::Relaxed);
     }
 }
 
@@ -96,11 +114,70 @@ pub(super) fn request(operation: Operation, cost: u64) -> Request {
     Request::parse(draft).expect("valid")
 }
 
+/// The state of a gate that receives all announcements.
+pub(super) fn gate_state(time: &Time, limiter: &Limiter) -> GateState {
+    let clock = {
+        let time = time.clone();
+        Clock::new(move || timestamp(&time))
+    };
+    let monotonic = {
+        let time = time.clone();
+        Monotonic::new(move || time.instant())
+    };
+    let state = GateState::supplied(limiter.clone(), clock, monotonic);
+    state.leases.set_connected(Buckets::ALL, time.instant());
+    state.denial_cache.set_connected(Buckets::ALL);
+    state
+}
+
+/// The answer of a gate, and whether units of a lease decided.
+pub(super) async fn ask(
+    (state, book): (&GateState, &Arc<Rulebook>),
+    (tenant, time): (TenantId, &Time),
+    operation: Operation,
+    cost: u64,
+) -> (CheckAnswer, bool) {
+    let caller = Caller {
+        tenant,
+        key: KeyId::from_u128(1),
+        book: Arc::clone(book),
+        at: timestamp(time),
+        wait_max: None,
+        span: None,
+    };
+    let before = state.leases.held();
+    let results = decide(state, &caller, &[request(operation, cost)]).await;
+    let mut results = results.expect("one limit");
+    let answer = results.pop().expect("one answer").expect("no key was used");
+    assert_eq!(answer.degraded, None, "redis answers in time");
+    let by_lease = state.leases.held() < before && answer.allowed;
+    (answer, by_lease)
+}
+
+/// The charges of a check by a rulebook.
+pub(super) fn charges(book: &Rulebook, tenant: TenantId, time: &Time) -> Vec<RuleCharge> {
+    let rules = book.rules(tenant, "default");
+    match matched(rules, &request(Operation::Consume, 1), timestamp(time)) {
+        Matched::Charged(charges) => charges,
+        other => panic!("{other:?}"),
+    }
+}
+
 /// A rulebook with one leased rule.
 pub(super) fn book(tenant: TenantId, seed: u64, version: u64, limit: u64) -> Arc<Rulebook> {
-    let body = serde_json::json!({
-        "name": "leased", "count_by": ["user"], "consistency": "leased",
-        "limits": [{ "algorithm": "fixed_window", "limit": limit, "window_ms": WINDOW_MS }],
+    let limit = json!({ "algorithm": "fixed_window", "limit": limit, "window_ms": WINDOW_MS });
+    book_of(tenant, (seed, version), "leased", &limit)
+}
+
+/// A rulebook with one rule of one limit.
+pub(super) fn book_of(
+    tenant: TenantId,
+    (seed, version): (u64, u64),
+    consistency: &str,
+    limit: &Value,
+) -> Arc<Rulebook> {
+    let body = json!({
+        "name": "leased", "count_by": ["user"], "consistency": consistency, "limits": [limit],
     });
     let rule = StoredRule {
         id: RuleId::from_u128(u128::from(seed)).to_string(),
