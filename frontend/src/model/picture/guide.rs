@@ -32,7 +32,7 @@ fn pictures_of_the_guide_are_current() {
     }
 }
 
-fn pictures() -> [(&'static str, LimitBody, Pattern); 7] {
+fn pictures() -> [(&'static str, LimitBody, Pattern); 8] {
     let window_ms = 60_000;
     let quota = LimitBody::Quota {
         limit: 10,
@@ -57,6 +57,11 @@ fn pictures() -> [(&'static str, LimitBody, Pattern); 7] {
         ("leaky_bucket", leaky_bucket, Pattern::Steady),
         ("spacing", LimitBody::Spacing { interval_ms: 6_000 }, Pattern::Steady),
         ("quota", quota, Pattern::Boundary),
+        (
+            "concurrency",
+            LimitBody::Concurrency { capacity: 10, lease_ms: window_ms },
+            Pattern::Steady,
+        ),
     ]
 }
 
