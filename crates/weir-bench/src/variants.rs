@@ -85,8 +85,8 @@ pub async fn start(
 }
 
 /// All variants, in the order of the table.
-pub const LABELS: [&str; 23] = [
-    "a", "b", "c", "d", "e", "e2", "f", "g", "h", "i", "j", "k", "l", "m", "fixed", "log",
+pub const LABELS: [&str; 24] = [
+    "a", "b", "c", "d", "e", "e2", "f", "g", "h", "h2", "i", "j", "k", "l", "m", "fixed", "log",
     "counter", "token", "leaky", "spacing", "quota", "shadow", "block",
 ];
 
@@ -184,12 +184,7 @@ async fn weir(label: &'static str, fixture: &Fixture) -> Result<Variant> {
             fixture.rule(&tenant, &block).await?;
             ("a fixed window of a rule with a block", 1)
         }
-        _ => {
-            let mut leased = rule("leased", &[a_day(1_000_000_000)]);
-            leased["consistency"] = json!("leased");
-            fixture.rule(&tenant, &leased).await?;
-            ("leased, one fixed window", 1)
-        }
+        _ => (leased(label, fixture, &tenant).await?, 1),
     };
     fixture.served(&tenant.secret, &check("/hot"), limits).await?;
     let variant = of_gate(label, title, fixture, &tenant);
@@ -222,6 +217,18 @@ impl Variant {
     pub fn is_grpc(&self) -> bool {
         self.label == GRPC
     }
+}
+
+/// Creates a rule of whose limit gates lease units. Returns the title.
+async fn leased(label: &str, fixture: &Fixture, tenant: &Tenant) -> Result<&'static str> {
+    let (consistency, limit, title) = match label {
+        "h2" => ("approximate", bucket(GENEROUS), "approximate, one token bucket"),
+        _ => ("leased", a_day(1_000_000_000), "leased, one fixed window"),
+    };
+    let mut rule = rule(consistency, &[limit]);
+    rule["consistency"] = json!(consistency);
+    fixture.rule(tenant, &rule).await?;
+    Ok(title)
 }
 
 /// Creates one rule of one limit. Returns the title.
