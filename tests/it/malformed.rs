@@ -3,6 +3,7 @@
 mod admin;
 mod checks;
 mod deferred;
+mod every_call;
 mod exhausts;
 mod leases;
 mod reservations;
