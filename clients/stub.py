@@ -2,6 +2,8 @@
 
 The address of a client is http://127.0.0.1:PORT/CASE/RUN: the position of the case, and any text that is new for each run. The n-th
 request of a run gets the n-th reply of the case, or the last one. GET CASE/RUN/requests returns the bodies that arrived.
+
+It also receives deferred jobs, at http://127.0.0.1:PORT/webhook. GET /webhook/ID returns the headers and the body of a job's message, or null.
 """
 
 import asyncio
@@ -16,6 +18,7 @@ ANSWER = {
 }
 
 runs: dict[tuple[str, str], list[object]] = {}
+messages: dict[str, object] = {}
 
 
 async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -31,14 +34,19 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 async def exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
     """Answers one request. Returns whether the connection stays open."""
     lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-    fields = dict(line.lower().split(": ", 1) for line in lines[1:] if ": " in line)
+    fields = headers_of(lines)
     body = await reader.readexactly(int(fields.get("content-length", "0")))
     method, path, _ = lines[0].split(" ")
+    if path == "/webhook":
+        messages[fields["webhook-id"]] = {"headers": fields, "body": body.decode()}
+        return await send(writer, 204, b"")
     _, case, run, *rest = path.split("/")
+    if case == "webhook":
+        return await send(writer, 200, json.dumps(messages.get(run)).encode())
     bodies = runs.setdefault((case, run), [])
-    if method == "GET":
+    if rest == ["requests"]:
         return await send(writer, 200, json.dumps(bodies).encode())
-    bodies.append({"path": "/" + "/".join(rest), "body": json.loads(body)})
+    bodies.append({"path": "/" + "/".join(rest), "body": json.loads(body or b"{}")})
     replies = CASES[int(case)]["stub"]
     return await reply(writer, replies[min(len(bodies), len(replies)) - 1])
 
@@ -50,6 +58,10 @@ async def reply(writer: asyncio.StreamWriter, what: dict) -> bool:
             return await send(writer, status, content, what.get("type", "application/json"))
         case "stall":
             await asyncio.sleep(3600)
+        case "late":
+            # Longer than the time-outs of the cases that use it.
+            await asyncio.sleep(0.05)
+            return await send(writer, status, content)
         case "truncate":
             writer.write(head(status, len(content)) + content[:-5])
         case "raw":
@@ -69,6 +81,12 @@ async def reply(writer: asyncio.StreamWriter, what: dict) -> bool:
                 await writer.drain()
     await writer.drain()
     return False
+
+
+def headers_of(lines: list[str]) -> dict[str, str]:
+    """The headers by lower-case name, with their values as they are."""
+    pairs = (line.split(": ", 1) for line in lines[1:] if ": " in line)
+    return {name.lower(): value for name, value in pairs}
 
 
 def content_of(what: dict) -> tuple[int, bytes]:

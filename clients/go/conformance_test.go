@@ -43,6 +43,12 @@ type step struct {
 	AtMost         bool              `json:"at_most"`
 	ForMS          int64             `json:"for_ms"`
 	Lease          string            `json:"lease"`
+	Job            string            `json:"job"`
+	Target         string            `json:"target"`
+	Payload        any               `json:"payload"`
+	NotAfterMS     int64             `json:"not_after_ms"`
+	TimeoutMS      int64             `json:"timeout_ms"`
+	Until          bool              `json:"until"`
 	Checks         []step            `json:"checks"`
 	Expect         map[string]any    `json:"expect"`
 	Results        []map[string]any  `json:"results"`
@@ -90,7 +96,7 @@ func (row row) run(t *testing.T, position int) {
 	}
 	weir := client(t, options)
 	var open *Reservation
-	lease := "lease_x"
+	lease, job := "lease_x", "deferred_x"
 	for nth, step := range row.Steps {
 		where := fmt.Sprintf("step %d", nth)
 		switch step.Call {
@@ -100,6 +106,8 @@ func (row row) run(t *testing.T, position int) {
 			step.commit(t, open, where)
 		case "renew", "release":
 			step.settle(t, weir, lease, where)
+		case "defer", "deferred", "cancel_deferred":
+			job = step.queue(t, weir, job, where)
 		default:
 			for _, answer := range step.take(t, weir, where) {
 				if len(answer.Leases) > 0 {
@@ -179,6 +187,80 @@ func (step step) settle(t *testing.T, weir *Client, lease, where string) {
 			t.Errorf("%s: %s is %v, not %v", where, name, found[name], value)
 		}
 	}
+}
+
+// queue makes a call about a deferred job, and returns the id of the last one.
+func (step step) queue(t *testing.T, weir *Client, job, where string) string {
+	t.Helper()
+	if step.Job != "" {
+		job = step.Job
+	}
+	for deadline := time.Now().Add(generous); ; time.Sleep(5 * time.Millisecond) {
+		found, err := step.ask(t, weir, &job)
+		if step.Error != nil {
+			step.compareError(t, err, where)
+			return job
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", where, err)
+		}
+		fault := step.wrong(found)
+		if fault == "" {
+			return job
+		}
+		if !step.Until || time.Now().After(deadline) {
+			t.Fatalf("%s: %s", where, fault)
+		}
+	}
+}
+
+func (step step) ask(t *testing.T, weir *Client, job *string) (map[string]any, error) {
+	t.Helper()
+	ctx, found := context.Background(), map[string]any{"state": nil}
+	var state *DeferredJob
+	var err error
+	switch step.Call {
+	case "cancel_deferred":
+		found["removed"], err = weir.CancelDeferred(ctx, *job)
+	case "deferred":
+		state, err = weir.Deferred(ctx, *job)
+	default:
+		target := step.Target
+		if target == "" {
+			target = needed(t, "WEIR_WEBHOOK")
+		}
+		request := DeferRequest{step.request(), target, step.Payload, milliseconds(step.NotAfterMS), milliseconds(step.TimeoutMS)}
+		var deferral *Deferral
+		if deferral, err = weir.Defer(ctx, request); err == nil {
+			state, found["answer"] = deferral.Job, nil
+			if deferral.Answer != nil {
+				found["answer"] = inJSON(deferral.Answer)
+			}
+		}
+	}
+	if state != nil {
+		*job = state.ID
+		found["state"], found["position"], found["charged"] = string(state.State), float64(state.Position), state.Charged
+		found["attempts"], found["error"] = float64(state.Attempts), textOrNil(state.Err)
+	}
+	return found, err
+}
+
+// wrong is the first difference between what was found and what was expected.
+func (step step) wrong(found map[string]any) string {
+	for name, value := range step.Expect {
+		wanted, isAnswer := value.(map[string]any)
+		if !isAnswer && found[name] != value {
+			return fmt.Sprintf("%s is %v, not %v", name, found[name], value)
+		}
+		answer, _ := found[name].(map[string]any)
+		for field, value := range wanted {
+			if got, known := answer[field]; !known || got != value {
+				return fmt.Sprintf("%s of the answer is %v, not %v", field, got, value)
+			}
+		}
+	}
+	return ""
 }
 
 func (step step) reserve(t *testing.T, weir *Client, where string) *Reservation {

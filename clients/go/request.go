@@ -18,6 +18,9 @@ const (
 	pathRenew   = "/renew"
 	pathRelease = "/release"
 	pathExhaust = "/exhaust"
+
+	pathDefer    = "/defer"
+	pathDeferred = "/deferred/"
 )
 
 // CheckRequest describes an action.

@@ -72,7 +72,7 @@ func (c *Client) Reserve(ctx context.Context, request ReserveRequest) (*Reservat
 
 func (c *Client) reserve(ctx context.Context, request ReserveRequest) (*Reservation, error) {
 	body := reserveBody{c.withRetryKey(request.CheckRequest).body(), request.TTL.Milliseconds(), request.AtMost}
-	status, content, err := c.send(ctx, pathReserve, body, c.options.Retry)
+	status, content, err := c.post(ctx, pathReserve, body, c.options.Retry)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (r *Reservation) Commit(ctx context.Context, cost int64) (*Committed, error
 	defer c.cache.clear()
 	body := commitBody{known.Namespace, known.Attributes, r.text, cost}
 	// Repeatable: a gate commits a reservation once.
-	status, content, err := c.send(ctx, pathCommit, body, true)
+	status, content, err := c.post(ctx, pathCommit, body, true)
 	if err != nil {
 		return nil, err
 	}

@@ -39,31 +39,53 @@ func newHTTPClient() *http.Client {
 	}
 }
 
-// send sends a request; once more if the connection failed, and it is repeatable.
-func (c *Client) send(ctx context.Context, path string, body any, repeatable bool) (int, []byte, error) {
-	text, err := json.Marshal(body)
-	if err != nil {
-		return 0, nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)
-	defer cancel()
-	status, content, err := c.sendOnce(ctx, path, text)
-	var failure *Error
-	if repeatable && errors.As(err, &failure) && failure.Kind == Connection && ctx.Err() == nil {
-		return c.sendOnce(ctx, path, text)
+// call is how a request is sent.
+type call struct {
+	method, path string
+	timeout      time.Duration
+	// Once more if the connection failed.
+	repeatable bool
+}
+
+// post posts a request, and returns the answer if it has the status of a decision.
+func (c *Client) post(ctx context.Context, path string, body any, repeatable bool) (int, []byte, error) {
+	status, content, err := c.send(ctx, call{http.MethodPost, path, c.options.Timeout, repeatable}, body)
+	if err == nil && status != http.StatusOK && status != http.StatusTooManyRequests {
+		return 0, nil, problem(status, content)
 	}
 	return status, content, err
 }
 
-func (c *Client) sendOnce(ctx context.Context, path string, text []byte) (int, []byte, error) {
+// send sends a request, without a body if it is nil, and returns any answer.
+func (c *Client) send(ctx context.Context, call call, body any) (int, []byte, error) {
+	var text []byte
+	if body != nil {
+		var err error
+		if text, err = json.Marshal(body); err != nil {
+			return 0, nil, err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, call.timeout)
+	defer cancel()
+	status, content, err := c.sendOnce(ctx, call, text)
+	var failure *Error
+	if call.repeatable && errors.As(err, &failure) && failure.Kind == Connection && ctx.Err() == nil {
+		return c.sendOnce(ctx, call, text)
+	}
+	return status, content, err
+}
+
+func (c *Client) sendOnce(ctx context.Context, call call, text []byte) (int, []byte, error) {
 	// The transport can send this body again, which it does only if nothing was sent yet.
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.options.URL+path, bytes.NewReader(text))
+	request, err := http.NewRequestWithContext(ctx, call.method, c.options.URL+call.path, bytes.NewReader(text))
 	if err != nil {
 		return 0, nil, err
 	}
 	request.Header.Set("Authorization", "Bearer "+c.options.Key)
-	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "application/json")
+	if text != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
 	response, err := c.http.Do(request)
 	if err != nil {
 		return 0, nil, failureOf(ctx, err)
@@ -75,9 +97,6 @@ func (c *Client) sendOnce(ctx context.Context, path string, text []byte) (int, [
 	}
 	if len(content) > bodyMax {
 		return 0, nil, &Error{Kind: Invalid, Message: "the gate's answer is too long", Status: response.StatusCode}
-	}
-	if response.StatusCode != http.StatusOK && response.StatusCode != http.StatusTooManyRequests {
-		return 0, nil, problem(response.StatusCode, content)
 	}
 	return response.StatusCode, content, nil
 }

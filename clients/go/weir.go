@@ -1,6 +1,7 @@
 // Package weir is the Go client of Weir, rate limiting as a service. It uses the standard library alone.
 //
-// A Client asks gates. Its calls are Check, Peek, Record, Refund, Reserve, Renew, Release, Exhaust, Batch and Wait; Middleware limits the requests of an http.Handler.
+// A Client asks gates. Its calls are Check, Peek, Record, Refund, Reserve, Renew, Release, Exhaust, Defer, Deferred, CancelDeferred, Batch
+// and Wait; Middleware limits the requests of an http.Handler, and IsFromWeir recognises the messages of Weir.
 package weir
 
 import (
@@ -142,7 +143,7 @@ func (c *Client) report(ctx context.Context, path string, request CheckRequest) 
 
 func (c *Client) decide(ctx context.Context, path string, request CheckRequest) (*gateAnswer, error) {
 	body := c.withRetryKey(request).body()
-	status, content, err := c.send(ctx, path, body, c.options.Retry || request.Peek)
+	status, content, err := c.post(ctx, path, body, c.options.Retry || request.Peek)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +176,7 @@ func (c *Client) decideBatch(ctx context.Context, requests []CheckRequest) ([]*A
 	for at, request := range requests {
 		bodies[at] = c.withRetryKey(request).body()
 	}
-	status, content, err := c.send(ctx, pathBatch, map[string]any{"checks": bodies}, c.options.Retry)
+	status, content, err := c.post(ctx, pathBatch, map[string]any{"checks": bodies}, c.options.Retry)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-"""Runs the first block of README.md, and compares what it prints with the block of text below it."""
+"""Runs the programs of README.md, and compares what each prints with the block of text below it."""
 
 import pathlib
 import re
@@ -6,7 +6,8 @@ import subprocess
 import sys
 
 page = (pathlib.Path(__file__).parents[1] / "README.md").read_text("utf-8")
-code, expected = (re.search(f"```{kind}\n(.*?)```\n", page, re.DOTALL)[1] for kind in ("python", "text"))
-output = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
-if output != expected:
-    sys.exit(f"README.md promises\n{expected}but its code printed\n{output}")
+codes, texts = (re.findall(f"```{kind}\n(.*?)```\n", page, re.DOTALL) for kind in ("python", "text"))
+for code, expected in zip(codes, texts, strict=True):
+    output = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    if output != expected:
+        sys.exit(f"README.md promises\n{expected}but its code printed\n{output}")

@@ -7,6 +7,8 @@ import socket
 import time
 
 GATE, KEY, STUB = (os.environ[name] for name in ("WEIR_URL", "WEIR_KEY", "WEIR_STUB"))
+WEBHOOK, WEBHOOK_SECRET = (os.environ[name] for name in ("WEIR_WEBHOOK", "WEIR_WEBHOOK_SECRET"))
+"""The webhook that delivers jobs to the stub."""
 GATE_PID = int(os.environ["WEIR_PID"])
 """The process of the gate, which tests of a frozen gate stop and continue."""
 RUN = f"py-{os.getpid()}-{time.time_ns()}"

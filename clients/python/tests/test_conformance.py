@@ -3,10 +3,11 @@
 import asyncio
 import inspect
 import json
+import time
 import unittest
 import urllib.request
 
-from support import CASES, GATE, GENEROUS_MS, KEY, RUN, STUB, closed_port
+from support import CASES, GATE, GENEROUS_MS, KEY, RUN, STUB, WEBHOOK, closed_port
 from weir_ratelimit import AsyncWeir, CheckRequest, Weir, WeirError
 
 
@@ -31,14 +32,26 @@ class Conformance(unittest.TestCase):
             # A busy machine must not outlast a cached denial.
             options["now_ms"] = lambda: 0
         weir = kind(url, **options)
-        self.reservation, self.lease = None, "lease_x"
+        self.reservation, self.lease, self.job = None, "lease_x", "deferred_x"
         for nth, step in enumerate(row["steps"]):
-            await self.take(weir, step, run, f"step {nth}")
+            where = f"step {nth}"
+            await (self.until if "until" in step else self.take)(weir, step, run, where)
         await done(weir.close() if kind is Weir else weir.aclose())
         if "sleeps" in row:
             self.assertEqual([round(seconds * 1000) for seconds in slept], row["sleeps"])
         if row["server"] == "stub":
             self.compare_requests(row, f"{url}/requests")
+
+    async def until(self, weir, step: dict, run: str, where: str) -> None:
+        """Repeats the call until its result is as expected."""
+        deadline = time.monotonic() + GENEROUS_MS / 1000
+        while True:
+            try:
+                return await self.take(weir, step, run, where)
+            except AssertionError:
+                if time.monotonic() > deadline:
+                    raise
+            await asyncio.sleep(0.005)
 
     async def take(self, weir, step: dict, run: str, where: str) -> None:
         try:
@@ -57,15 +70,21 @@ class Conformance(unittest.TestCase):
             self.compare(answer, wanted, where)
 
     async def outcome(self, weir, step: dict, run: str):
-        """The answers of the call. A commit or cancel is of the last reservation, a renewal or release of
-        the last lease."""
+        """The answers of the call. A commit or cancel is of the last reservation, a renewal or release of the last lease, and so on for jobs."""
         if step["call"] == "commit":
             return await done(self.reservation.commit(step["cost"]))
         if step["call"] == "cancel":
             return await done(self.reservation.cancel())
         if step["call"] in ("renew", "release"):
             return await done(getattr(weir, step["call"])(step.get("lease", self.lease)))
+        if step["call"] == "deferred":
+            return {"job": await done(weir.deferred(step.get("job", self.job)))}
+        if step["call"] == "cancel_deferred":
+            return {"removed": await done(weir.cancel_deferred(step.get("job", self.job)))}
         outcome = await done(call(weir, step, run))
+        if step["call"] == "defer":
+            self.job = outcome.job.id if outcome.job else self.job
+            return {"job": outcome.job, "answer": outcome.answer}
         if step["call"] == "check" and outcome.leases:
             self.lease = outcome.leases[0].id
         if step["call"] != "reserve":
@@ -78,6 +97,9 @@ class Conformance(unittest.TestCase):
             place = f"{where}: {name} of {answer}"
             if name == "headers":
                 found = {header: answer.headers().get(header) for header in value}
+            elif isinstance(answer, dict):
+                self.compare_job(answer, name, value, place)
+                continue
             elif name in ("limits", "leases"):
                 found = len(getattr(answer, name))
             elif name == "denied_by":
@@ -92,6 +114,14 @@ class Conformance(unittest.TestCase):
                 self.assertTrue(value["min"] <= found <= value["max"], place)
             else:
                 self.assertEqual(found, value, place)
+
+    def compare_job(self, outcome: dict, name: str, value, place: str) -> None:
+        if name == "answer" and value is not None:
+            self.compare(outcome["answer"], value, place)
+        elif name in ("answer", "removed"):
+            self.assertEqual(outcome[name], value, place)
+        else:
+            self.assertEqual(outcome["job"] and getattr(outcome["job"], name), value, place)
 
     def compare_requests(self, row: dict, url: str) -> None:
         with urllib.request.urlopen(url) as response:
@@ -116,13 +146,16 @@ def call(weir, step: dict, run: str):
         return {name: of_run(value) for name, value in step.get("attributes", {}).items()}
 
     namespace = step.get("namespace", "conformance")
-    known = ("cost", "idempotency_key", "max_ms", "ttl_ms", "at_most", "for_ms")
+    known = ("cost", "idempotency_key", "max_ms", "ttl_ms", "at_most", "for_ms", "not_after_ms", "timeout_ms")
     match step["call"]:
         case "batch":
             checks = [
                 CheckRequest(namespace, attributes(one), one.get("cost"), one.get("peek", False)) for one in step["checks"]
             ]
             return weir.batch(checks)
+        case "defer":
+            job = {"target": step.get("target", WEBHOOK), "payload": step["payload"]}
+            return weir.defer(namespace, attributes(step), **job, **options(known, step))
         case name:
             return getattr(weir, name)(namespace, attributes(step), **options(known, step))
 

@@ -136,7 +136,7 @@ impl Weir {
             request = request.with_retry_key();
         }
         let repeatable = options.retry || request.peek;
-        let (status, content) = transport.send(call.path(), &request, repeatable).await?;
+        let (status, content) = transport.post(call.path(), &request, repeatable).await?;
         let answer = read_answer(&content)?;
         if call.fits(status, &answer) { Ok(answer) } else { Err(Error::does_not_fit(status)) }
     }
@@ -148,7 +148,7 @@ impl Weir {
             keyed = keyed.into_iter().map(CheckRequest::with_retry_key).collect();
         }
         let (status, content) =
-            transport.send("/check/batch", &Batch { checks: &keyed }, options.retry).await?;
+            transport.post("/check/batch", &Batch { checks: &keyed }, options.retry).await?;
         if status != 200 {
             return Err(Error::does_not_fit(status));
         }

@@ -6,8 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::answer::{Answer, Degraded, count, count_or_null, read, read_answer};
 use crate::client::Weir;
-use crate::error::{Error, Kind};
+use crate::deferral::unless_not_found;
+use crate::error::Error;
 use crate::request::{Attributes, CheckRequest};
+use crate::transport::Call;
 
 /// A place in a concurrency limit, in the answer to a check that passed.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -91,25 +93,19 @@ impl Weir {
         let CheckRequest { namespace, attributes, .. } = request;
         let body = ExhaustBody { namespace, attributes, for_ms };
         // Repeatable: a second time is no longer than the first one.
-        let (status, content) = self.shared.transport.send("/exhaust", &body, true).await?;
+        let (status, content) = self.shared.transport.post("/exhaust", &body, true).await?;
         if status == 200 { read_answer(&content) } else { Err(Error::does_not_fit(status)) }
     }
 
     /// The answer to a renewal or release; `None` if the lease had ended.
     async fn settle(&self, path: &str, lease: &str) -> Result<Option<Vec<u8>>, Error> {
         // Repeatable: a gate gives a repeat the first answer.
-        match self.shared.transport.send(path, &LeaseBody { lease }, true).await {
-            Ok((200, content)) => Ok(Some(content)),
-            Ok((status, _)) => Err(Error::does_not_fit(status)),
-            Err(error) if is_ended(&error) => Ok(None),
-            Err(error) => Err(error),
+        let call = Call::post(path, true);
+        let (status, content) =
+            self.shared.transport.send(call, Some(&LeaseBody { lease })).await?;
+        if status == 200 {
+            return Ok(Some(content));
         }
+        unless_not_found(Error::problem(status, &content), None)
     }
-}
-
-/// Whether a gate, and not something before it, answered that there is no such lease.
-fn is_ended(error: &Error) -> bool {
-    error.kind == Kind::Status
-        && error.status == Some(404)
-        && error.code.as_deref() == Some("not_found")
 }

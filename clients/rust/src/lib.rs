@@ -10,6 +10,7 @@ mod answer;
 pub mod axum;
 mod cache;
 mod client;
+mod deferral;
 mod error;
 mod headers;
 mod layer;
@@ -17,17 +18,20 @@ mod lease;
 mod options;
 mod request;
 mod reservation;
+mod signature;
 mod transport;
 
 pub use address::{AddressOptions, client_address};
 pub use answer::{Answer, Degraded, LimitAnswer, Mode};
 pub use client::Weir;
+pub use deferral::{DeferRequest, Deferral, DeferredJob, DeferredState};
 pub use error::{Error, FieldProblem, Kind};
 pub use layer::{Limits, WeirLayer, WeirService};
 pub use lease::{Lease, Released, Renewed};
 pub use options::{Choice, OnError, Options, WrongOption};
 pub use request::{Attributes, CheckRequest, safe_attributes};
 pub use reservation::{Committed, Reservation, ReserveRequest};
+pub use signature::{SIGNATURE_TOLERANCE, WrongSecret, is_from_weir, is_from_weir_at};
 
 /// The value of a route for a request that no route matches. Its path would be a new subject each time.
 pub const UNMATCHED: &str = "unmatched";

@@ -113,7 +113,7 @@ impl Weir {
         if options.retry {
             keyed.check = keyed.check.with_retry_key();
         }
-        let (status, content) = transport.send("/reserve", &keyed, options.retry).await?;
+        let (status, content) = transport.post("/reserve", &keyed, options.retry).await?;
         let (answer, held) = (read_answer(&content)?, read::<Held>(&content)?);
         let wanted = if answer.allowed { 200 } else { 429 };
         if status != wanted || answer.allowed != held.reservation.is_some() {
@@ -148,7 +148,7 @@ impl Reservation {
         let CheckRequest { namespace, attributes, .. } = &self.request;
         let body = CommitBody { namespace, attributes, reservation, cost };
         // Repeatable: a gate commits a reservation once.
-        let sent = self.weir.shared.transport.send("/commit", &body, true).await;
+        let sent = self.weir.shared.transport.post("/commit", &body, true).await;
         // Any cached denial may have ended.
         self.weir.shared.cache.clear();
         let (status, content) = sent?;

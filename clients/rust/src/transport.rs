@@ -3,6 +3,7 @@
 use std::error::Error as _;
 use std::time::Duration;
 
+use http::Method;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::redirect::Policy;
 use serde::Serialize;
@@ -16,6 +17,8 @@ const BODY_MAX: usize = 8 << 20;
 /// Shorter than the time after which gates and load balancers close idle connections.
 const IDLE: Duration = Duration::from_secs(5);
 
+const JSON: &str = "application/json";
+
 /// Sends requests to one address. Uses no proxy of the environment, and follows no redirect.
 #[derive(Debug)]
 pub(crate) struct Transport {
@@ -24,17 +27,32 @@ pub(crate) struct Transport {
     timeout: Duration,
 }
 
-/// A status of 200 or 429, and the body.
+/// A status and the body.
 pub(crate) type Reply = (u16, Vec<u8>);
+
+/// How a request is sent.
+#[derive(Debug, Clone)]
+pub(crate) struct Call<'a> {
+    pub method: Method,
+    pub path: &'a str,
+    /// Once more if the connection failed.
+    pub repeatable: bool,
+    /// That of the client if it is `None`.
+    pub timeout: Option<Duration>,
+}
+
+impl<'a> Call<'a> {
+    pub fn post(path: &'a str, repeatable: bool) -> Self {
+        Self { method: Method::POST, path, repeatable, timeout: None }
+    }
+}
 
 impl Transport {
     pub fn new(options: &Options) -> Result<Self, WrongOption> {
         let mut headers = HeaderMap::new();
-        let json = HeaderValue::from_static("application/json");
         let key = HeaderValue::try_from(format!("Bearer {}", options.key));
         headers.insert(AUTHORIZATION, key.map_err(|_| WrongOption("key: an API key is needed"))?);
-        headers.insert(CONTENT_TYPE, json.clone());
-        headers.insert(ACCEPT, json);
+        headers.insert(ACCEPT, HeaderValue::from_static(JSON));
         let http = reqwest::Client::builder()
             .default_headers(headers)
             .redirect(Policy::none())
@@ -46,20 +64,36 @@ impl Transport {
         Ok(Self { http, url: options.url.clone(), timeout: options.timeout })
     }
 
-    /// Sends a request; once more if the connection failed, and it is repeatable.
-    pub async fn send(
+    /// Posts a request, and returns the answer if it has the status of a decision.
+    pub async fn post(
         &self,
         path: &str,
         body: &impl Serialize,
         repeatable: bool,
     ) -> Result<Reply, Error> {
-        let deadline = Instant::now() + self.timeout;
-        let text = serde_json::to_vec(body).expect("maps of texts are JSON");
-        match self.send_once(path, text.clone(), deadline).await {
+        let (status, content) = self.send(Call::post(path, repeatable), Some(body)).await?;
+        if status == 200 || status == 429 {
+            Ok((status, content))
+        } else {
+            Err(Error::problem(status, &content))
+        }
+    }
+
+    /// Sends a request, and returns any answer.
+    pub async fn send(
+        &self,
+        call: Call<'_>,
+        body: Option<&impl Serialize>,
+    ) -> Result<Reply, Error> {
+        let deadline = Instant::now() + call.timeout.unwrap_or(self.timeout);
+        let text = body.map(|body| serde_json::to_vec(body).expect("maps of texts are JSON"));
+        match self.send_once(&call, text.clone(), deadline).await {
             Err(error)
-                if repeatable && error.kind == Kind::Connection && Instant::now() < deadline =>
+                if call.repeatable
+                    && error.kind == Kind::Connection
+                    && Instant::now() < deadline =>
             {
-                self.send_once(path, text, deadline).await
+                self.send_once(&call, text, deadline).await
             }
             outcome => outcome,
         }
@@ -67,18 +101,22 @@ impl Transport {
 
     async fn send_once(
         &self,
-        path: &str,
-        text: Vec<u8>,
+        call: &Call<'_>,
+        text: Option<Vec<u8>>,
         deadline: Instant,
     ) -> Result<Reply, Error> {
-        timeout_at(deadline, self.exchange(path, text))
+        timeout_at(deadline, self.exchange(call, text))
             .await
             .unwrap_or_else(|_| Err(Error::new(Kind::Timeout, "the gate did not answer in time")))
     }
 
-    async fn exchange(&self, path: &str, text: Vec<u8>) -> Result<Reply, Error> {
-        let url = format!("{}{path}", self.url);
-        let mut response = self.http.post(url).body(text).send().await.map_err(failure)?;
+    async fn exchange(&self, call: &Call<'_>, text: Option<Vec<u8>>) -> Result<Reply, Error> {
+        let url = format!("{}{}", self.url, call.path);
+        let mut request = self.http.request(call.method.clone(), url);
+        if let Some(text) = text {
+            request = request.header(CONTENT_TYPE, JSON).body(text);
+        }
+        let mut response = request.send().await.map_err(failure)?;
         let status = response.status().as_u16();
         let mut content = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(failure)? {
@@ -89,11 +127,7 @@ impl Transport {
                 );
             }
         }
-        if status == 200 || status == 429 {
-            Ok((status, content))
-        } else {
-            Err(Error::problem(status, &content))
-        }
+        Ok((status, content))
     }
 }
 

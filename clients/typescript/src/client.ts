@@ -1,11 +1,12 @@
 import { type Answer, type GateAnswer, readAnswer, readBatch } from "./answer.js";
 import { DenialCache } from "./cache.js";
+import { type Deferral, type DeferOptions, type DeferredJob, readDeferral, readDeferredJob } from "./deferral.js";
 import { WeirError } from "./errors.js";
 import { ENDED, type Released, type Renewed, readReleased, readRenewed } from "./lease.js";
-import { type Options, type Settings, readOptions } from "./options.js";
+import { type Options, type Settings, readOptions, readTimeout } from "./options.js";
 import { type Attributes, type CheckOptions, type CheckRequest, body, cacheKey } from "./request.js";
 import { type Committed, Reservation, type ReserveOptions, readCommitted, readReservation } from "./reservation.js";
-import { post } from "./transport.js";
+import { DECISION, type Exchange, type Reply, exchange } from "./transport.js";
 
 export interface WaitOptions extends CheckOptions {
   /** The longest time to wait for units, in milliseconds. */
@@ -126,14 +127,12 @@ export class Weir {
 
   /** Lets a lease of a concurrency limit begin anew. Rejects with a `WeirError` if no gate confirms it. */
   async renew(lease: string): Promise<Renewed> {
-    const answer = await this.#settle("/renew", lease);
-    return answer === null ? ENDED : readRenewed(answer);
+    return this.#settle("/renew", lease, readRenewed, ENDED);
   }
 
   /** Ends a lease, so that another check can take its place. Rejects with a `WeirError` if no gate confirms it. */
   async release(lease: string): Promise<Released> {
-    const answer = await this.#settle("/release", lease);
-    return answer === null ? { released: false, degraded: null } : readReleased(answer);
+    return this.#settle("/release", lease, readReleased, { released: false, degraded: null });
   }
 
   /**
@@ -148,18 +147,46 @@ export class Weir {
     return readAnswer(answer).answer;
   }
 
-  /** The answer to a renewal or release; null if the lease had ended. */
-  async #settle(path: "/renew" | "/release", lease: string): Promise<unknown> {
-    try {
+  /**
+   * Has a job delivered to a webhook: at once if the limits permit it, otherwise as soon as they do. Rejects with a `WeirError` if no gate
+   * confirms it; repeat the call then, with the same key.
+   */
+  async defer(namespace: string, attributes: Attributes, options: DeferOptions): Promise<Deferral> {
+    const { target, payload, notAfterMs, idempotencyKey, cost, timeoutMs = DEFER_TIMEOUT_MS } = options;
+    const request = {
+      ...body({ namespace, attributes, idempotencyKey, ...(cost === undefined ? {} : { cost }) }),
+      target,
+      payload: payload ?? null,
+      ...(notAfterMs === undefined ? {} : { not_after_ms: notAfterMs }),
+    };
+    const accepted = [...DECISION, 202];
+    // Repeatable: a gate stores the job of a key once.
+    const { status, body: answer } = await this.#send("/defer", request, true, { accepted, timeoutMs: readTimeout(timeoutMs) });
+    const deferral = readDeferral(status, answer);
+    if (deferral === null) throw notAnAnswer(status);
+    return deferral;
+  }
+
+  /** The state of a deferred job; null if no gate knows it (any longer). Rejects with a `WeirError` if no gate answers. */
+  async deferred(id: string): Promise<DeferredJob | null> {
+    return unlessNotFound(async () => readDeferredJob((await this.#ask("GET", id, [200], true)).body), null);
+  }
+
+  /**
+   * Removes a deferred job that waits, or a dead letter. Returns false if there is no such job, or it was delivered. Rejects with a `WeirError`
+   * if no gate confirms it.
+   */
+  async cancelDeferred(id: string): Promise<boolean> {
+    // Not repeatable: the second answer would not tell what the first call did.
+    return unlessNotFound(async () => (await this.#ask("DELETE", id, [204], false)).status === 204, false);
+  }
+
+  /** What `read` makes of the answer to a renewal or release; `ended` if the lease had ended. */
+  #settle<T>(path: "/renew" | "/release", lease: string, read: (answer: unknown) => T, ended: T): Promise<T> {
+    return unlessNotFound(async () => {
       // Repeatable: a gate gives a repeat the first answer.
-      const { status, body: answer } = await this.#send(path, { lease }, true);
-      if (status !== 200) throw notAnAnswer(status);
-      return answer;
-    } catch (error) {
-      // Something between the client and the gate can answer 404 too, without the code.
-      if (error instanceof WeirError && error.status === 404 && error.code === "not_found") return null;
-      throw error;
-    }
+      return read((await this.#send(path, { lease }, true, { accepted: [200] })).body);
+    }, ended);
   }
 
   /** Up to 100 independent checks in one request, decided in order. If no gate decides, `onError` answers each. */
@@ -218,11 +245,23 @@ export class Weir {
     return { ...request, idempotencyKey: crypto.randomUUID() };
   }
 
-  /** Sends a request; once more if the connection failed, and `repeatable`. */
-  async #send(path: string, request: object, repeatable: boolean): ReturnType<typeof post> {
-    const { url, key, timeoutMs } = this.#settings;
+  /** Posts a request; once more if the connection failed, and `repeatable`. */
+  #send(path: string, request: object, repeatable: boolean, options: SendOptions = {}): Promise<Reply> {
+    const { accepted = DECISION, timeoutMs = this.#settings.timeoutMs } = options;
+    return this.#exchange({ method: "POST", path, body: JSON.stringify(request), accepted }, timeoutMs, repeatable);
+  }
+
+  /** Asks about a deferred job. */
+  #ask(method: "GET" | "DELETE", id: string, accepted: readonly number[], repeatable: boolean): Promise<Reply> {
+    const path = `/deferred/${encodeURIComponent(id)}`;
+    return this.#exchange({ method, path, body: null, accepted }, this.#settings.timeoutMs, repeatable);
+  }
+
+  async #exchange(request: PathRequest, timeoutMs: number, repeatable: boolean): Promise<Reply> {
+    const { url, key } = this.#settings;
+    const { path, ...rest } = request;
     const deadline = performance.now() + timeoutMs;
-    const send = () => post(url + path, key, JSON.stringify(request), deadline);
+    const send = () => exchange({ ...rest, url: url + path, key, deadline });
     try {
       return await send();
     } catch (error) {
@@ -259,10 +298,29 @@ export class Weir {
 }
 
 type Path = "/check" | "/record" | "/refund" | "/reserve";
+type PathRequest = Pick<Exchange, "method" | "body" | "accepted"> & { path: string };
+
+interface SendOptions {
+  accepted?: readonly number[];
+  timeoutMs?: number;
+}
 
 const BATCH_MAX = 100;
 /** When to try again after a denial by `onError`; a gate without Redis answers the same. */
 const RETRY_AFTER_MS = 1_000;
+/** A gate waits up to 2,000 ms for the first delivery of a job. */
+const DEFER_TIMEOUT_MS = 5_000;
+
+/** What `call` returns, or `absent` if the gate knows no such lease or job. */
+async function unlessNotFound<T>(call: () => Promise<T>, absent: T): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    // Something between the client and the gate can answer 404 too, without the code.
+    if (error instanceof WeirError && error.status === 404 && error.code === "not_found") return absent;
+    throw error;
+  }
+}
 
 function notAnAnswer(status: number): WeirError {
   return new WeirError("answer", `the gate's answer does not fit its status ${status}`, { status });

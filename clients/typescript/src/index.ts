@@ -1,6 +1,7 @@
 export { type AddressOptions, clientAddress } from "./address.js";
 export type { Answer, Degraded, Lease, LimitAnswer } from "./answer.js";
 export { type ReportOptions, type WaitOptions, Weir } from "./client.js";
+export type { Deferral, DeferOptions, DeferredJob } from "./deferral.js";
 export { type FailureKind, type FieldProblem, WeirError } from "./errors.js";
 export type { Released, Renewed } from "./lease.js";
 export { type Committed, type ReserveOptions, Reservation } from "./reservation.js";
@@ -8,3 +9,4 @@ export { headers } from "./headers.js";
 export { type Admission, type MiddlewareOptions, type Refusal, admit, safeAttributes } from "./middleware.js";
 export type { Choice, Options } from "./options.js";
 export type { Attributes, CheckOptions, CheckRequest } from "./request.js";
+export { type RequestHeaders, type SignatureOptions, isFromWeir } from "./signature.js";

@@ -48,13 +48,17 @@ export function readOptions(options: Options): Settings {
     url: parsed.href.replace(/\/+$/, ""),
     key,
     onError,
-    timeoutMs: inRange("timeoutMs", options.timeoutMs ?? 100, 1, 60_000),
+    timeoutMs: readTimeout(options.timeoutMs ?? 100),
     cacheSize: inRange("cacheSize", options.cacheSize ?? 10_000, 0, 1_000_000),
     retry: options.retry ?? false,
     onDegraded: options.onDegraded ?? (() => {}),
     now: options.now ?? (() => performance.now()),
     sleep: options.sleep ?? sleep,
   };
+}
+
+export function readTimeout(ms: number): number {
+  return inRange("timeoutMs", ms, 1, 60_000);
 }
 
 function inRange(name: string, value: number, least: number, most: number): number {

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 
 import { Weir, WeirError, headers } from "../dist/index.js";
-import { GATE, GENEROUS_MS, KEY, RUN, STUB, closedPort, conformance } from "./support.mjs";
+import { GATE, GENEROUS_MS, KEY, RUN, STUB, WEBHOOK, closedPort, conformance } from "./support.mjs";
 
 for (const [position, row] of conformance.cases.entries()) {
   test(row.name, async () => {
@@ -20,11 +21,27 @@ for (const [position, row] of conformance.cases.entries()) {
       ...(row.steps.some((step) => step.call === "wait") ? {} : { now: () => 0 }),
       ...(row.server === "stub" ? { sleep: async (ms) => void slept.push(ms) } : {}),
     });
-    const state = { reservation: null, lease: "lease_x" };
-    for (const [nth, step] of row.steps.entries()) await take(weir, step, `step ${nth}`, state);
+    const state = { reservation: null, lease: "lease_x", job: "deferred_x" };
+    for (const [nth, step] of row.steps.entries()) {
+      const where = `step ${nth}`;
+      await (step.until ? passes(() => take(weir, step, where, state)) : take(weir, step, where, state));
+    }
     if (row.sleeps !== undefined) assert.deepEqual(slept, row.sleeps);
     if (row.server === "stub") await compareRequests(row, `${address}/requests`);
   });
+}
+
+/** Repeats an action until it succeeds. */
+async function passes(action) {
+  const deadline = Date.now() + GENEROUS_MS;
+  for (;;) {
+    try {
+      return await action();
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+      await setTimeout(5);
+    }
+  }
 }
 
 async function take(weir, step, where, state) {
@@ -65,6 +82,22 @@ async function call(weir, step, state) {
     case "renew":
     case "release":
       return weir[step.call](step.lease ?? state.lease);
+    case "defer": {
+      const { target = WEBHOOK, payload, not_after_ms, timeout_ms } = step;
+      const more = {
+        ...(not_after_ms === undefined ? {} : { notAfterMs: not_after_ms }),
+        ...(timeout_ms === undefined ? {} : { timeoutMs: timeout_ms }),
+      };
+      const { job, answer } = await weir.defer(namespace, attributes, { ...options, target, payload, ...more });
+      state.job = job?.id ?? state.job;
+      return { ...job, state: job?.state ?? null, answer };
+    }
+    case "deferred": {
+      const job = await weir.deferred(step.job ?? state.job);
+      return { ...job, state: job?.state ?? null };
+    }
+    case "cancel_deferred":
+      return { removed: await weir.cancelDeferred(step.job ?? state.job) };
     case "exhaust":
       return weir.exhaust(namespace, attributes, step.for_ms);
     case "reserve": {
@@ -105,13 +138,20 @@ function compare(answer, wanted, where) {
     late: answer.late,
     code: answer.code,
     cached: answer.cached,
-    error: answer.error?.kind ?? null,
+    error: answer.error?.kind ?? answer.error ?? null,
+    state: answer.state,
+    position: answer.position,
+    attempts: answer.attempts,
+    removed: answer.removed,
   };
   for (const [name, value] of Object.entries(wanted)) {
     const place = `${where}: ${name} of ${JSON.stringify(found)}`;
     if (name === "headers") {
       const all = headers(answer);
       for (const [header, text] of Object.entries(value)) assert.equal(all[header] ?? null, text, `${where}: ${header}`);
+    } else if (name === "answer") {
+      if (value === null) assert.equal(answer.answer, null, where);
+      else compare(answer.answer, value, `${where}: answer`);
     } else if (typeof value?.min === "number") {
       assert(found[name] >= value.min && found[name] <= value.max, place);
     } else {

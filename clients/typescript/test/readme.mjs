@@ -1,4 +1,4 @@
-// Runs the first block of README.md in the project of the first argument, where the packed client is installed alone. The block must
+// Runs the programs of README.md in the project of the first argument, where the packed client is installed alone. They must
 // compile too, by the types of the package.
 
 import { execFileSync } from "node:child_process";
@@ -7,12 +7,14 @@ import { fileURLToPath } from "node:url";
 
 const [, , project] = process.argv;
 const page = readFileSync(new URL("../README.md", import.meta.url), "utf8");
-const [, code] = /```ts\n(.*?)```\n/s.exec(page);
-const [, expected] = /```text\n(.*?)```\n/s.exec(page);
-writeFileSync(`${project}/readme.mts`, code);
+const blocks = (kind) => [...page.matchAll(new RegExp(`\`\`\`${kind}\n(.*?)\`\`\`\n`, "gs"))].map(([, text]) => text);
+const codes = blocks("ts");
 const tsc = fileURLToPath(new URL("../node_modules/.bin/tsc", import.meta.url));
 const types = fileURLToPath(new URL("../node_modules/@types", import.meta.url));
 const options = ["--strict", "--module", "nodenext", "--target", "es2023", "--types", "node", "--typeRoots", types];
-execFileSync(tsc, [...options, `${project}/readme.mts`], { cwd: project, stdio: "inherit" });
-const output = execFileSync("node", [`${project}/readme.mjs`], { cwd: project, encoding: "utf8" });
-if (output !== expected) throw new Error(`README.md promises\n${expected}but its code printed\n${output}`);
+for (const [number, expected] of blocks("text").entries()) {
+  writeFileSync(`${project}/program-${number}.mts`, codes[number]);
+  execFileSync(tsc, [...options, `${project}/program-${number}.mts`], { cwd: project, stdio: "inherit" });
+  const output = execFileSync("node", [`${project}/program-${number}.mjs`], { cwd: project, encoding: "utf8" });
+  if (output !== expected) throw new Error(`README.md promises\n${expected}but its code printed\n${output}`);
+}

@@ -6,6 +6,9 @@ import { createServer } from "node:net";
 export const GATE = needed("WEIR_URL");
 export const KEY = needed("WEIR_KEY");
 export const STUB = needed("WEIR_STUB");
+/** The webhook that delivers jobs to the stub, and its secret. */
+export const WEBHOOK = needed("WEIR_WEBHOOK");
+export const WEBHOOK_SECRET = needed("WEIR_WEBHOOK_SECRET");
 /** The process of the gate, which tests of a frozen gate stop and continue. */
 export const GATE_PID = Number(needed("WEIR_PID"));
 /** New in each run, so that counters of earlier runs do not count. */

@@ -5,10 +5,12 @@ from ._core import Attributes, CheckRequest, Choice, OnError
 from ._sync import Weir
 from .address import client_address
 from .answer import Answer, Degraded, Lease, LimitAnswer
+from .deferral import Deferral, DeferredJob, DeferredState
 from .errors import FailureKind, WeirError
 from .lease import Released, Renewed
 from .middleware import safe_attributes
 from .reservation import AsyncReservation, Committed, Reservation
+from .signature import is_from_weir
 
 __all__ = [
     "Answer",
@@ -18,6 +20,9 @@ __all__ = [
     "CheckRequest",
     "Choice",
     "Committed",
+    "Deferral",
+    "DeferredJob",
+    "DeferredState",
     "Degraded",
     "FailureKind",
     "Lease",
@@ -29,5 +34,6 @@ __all__ = [
     "Weir",
     "WeirError",
     "client_address",
+    "is_from_weir",
     "safe_attributes",
 ]

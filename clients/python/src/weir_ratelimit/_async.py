@@ -9,8 +9,11 @@ from typing import Any
 import anyio
 import httpx
 
-from ._core import BODY_MAX, FAILURES, Attributes, CheckRequest, Core, failure, to_json, too_long, too_many
+from ._core import (
+    BODY_MAX, DEFER_TIMEOUT_MS, FAILURES, Attributes, CheckRequest, Core, failure, job_path, timeout_of, to_json, too_long, too_many,
+)
 from .answer import Answer, GateAnswer
+from .deferral import Deferral, DeferredJob
 from .errors import WeirError
 from .lease import Released, Renewed
 from .reservation import NOTHING, AsyncReservation, Committed
@@ -136,6 +139,33 @@ class AsyncWeir:
         body = {**CheckRequest(namespace, attributes).body(), "for_ms": for_ms}
         return self._core.exhausted(*await self._send("/exhaust", body, True))
 
+    async def defer(
+        self,
+        namespace: str,
+        attributes: Attributes,
+        *,
+        target: str,
+        payload: Any,
+        idempotency_key: str,
+        not_after_ms: int | None = None,
+        cost: int | None = None,
+        timeout_ms: int = DEFER_TIMEOUT_MS,
+    ) -> Deferral:
+        """See `Weir.defer`."""
+        core, request = self._core, CheckRequest(namespace, attributes, cost, False, idempotency_key)
+        body = core.defer_body(request, target, payload, not_after_ms)
+        # Repeatable: a gate stores the job of a key once.
+        return core.deferral(*await self._send("/defer", body, True, timeout_of(timeout_ms)))
+
+    async def deferred(self, job_id: str) -> DeferredJob | None:
+        """See `Weir.deferred`."""
+        return self._core.deferred_job(*await self._exchange("GET", job_path(job_id), None, True))
+
+    async def cancel_deferred(self, job_id: str) -> bool:
+        """See `Weir.cancel_deferred`."""
+        # Not repeatable: the second answer would not tell what the first call did.
+        return self._core.cancelled(*await self._exchange("DELETE", job_path(job_id), None, False))
+
     async def batch(self, checks: Sequence[CheckRequest]) -> list[Answer]:
         """See `Weir.batch`."""
         if not checks or too_many(len(checks)):
@@ -173,24 +203,29 @@ class AsyncWeir:
         body = self._core.with_retry_key(request).body()
         return self._core.decision(path, *await self._send(path, body, self._core.retry or request.peek))
 
-    async def _send(self, path: str, body: object, repeatable: bool) -> tuple[int, bytes]:
-        deadline = time.monotonic() + self._core.timeout_s
+    async def _send(self, path: str, body: object, repeatable: bool, timeout_s: float | None = None) -> tuple[int, bytes]:
+        return await self._exchange("POST", path, to_json(body), repeatable, timeout_s)
+
+    async def _exchange(
+        self, method: str, path: str, content: bytes | None, repeatable: bool, timeout_s: float | None = None
+    ) -> tuple[int, bytes]:
+        deadline = time.monotonic() + (timeout_s or self._core.timeout_s)
         try:
-            return await self._send_once(path, body, deadline)
+            return await self._exchange_once(method, path, content, deadline)
         except WeirError as error:
             if not self._core.repeats(error, repeatable, deadline):
                 raise
-        return await self._send_once(path, body, deadline)
+        return await self._exchange_once(method, path, content, deadline)
 
-    async def _send_once(self, path: str, body: object, deadline: float) -> tuple[int, bytes]:
+    async def _exchange_once(self, method: str, path: str, content: bytes | None, deadline: float) -> tuple[int, bytes]:
         try:
             with anyio.fail_after(max(deadline - time.monotonic(), 0)):
-                async with self._http.stream("POST", self._core.url + path, content=to_json(body)) as response:
-                    content = bytearray()
+                async with self._http.stream(method, self._core.url + path, content=content) as response:
+                    answer = bytearray()
                     async for chunk in response.aiter_raw():
-                        content += chunk
-                        if len(content) > BODY_MAX:
+                        answer += chunk
+                        if len(answer) > BODY_MAX:
                             raise too_long(response.status_code)
-                    return response.status_code, bytes(content)
+                    return response.status_code, bytes(answer)
         except FAILURES as error:
             raise failure(error) from error

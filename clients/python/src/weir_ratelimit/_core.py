@@ -8,13 +8,14 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import httpcore
 import httpx
 
 from ._cache import DenialCache
 from .answer import Answer, GateAnswer, parse_json, read_answer, read_batch
+from .deferral import Deferral, DeferredJob, read_deferral, read_deferred_job
 from .errors import WeirError
 from .lease import ENDED, NOT_RELEASED, Released, Renewed, read_released, read_renewed
 from .reservation import Committed, read_committed, read_reservation
@@ -26,6 +27,8 @@ Choice = Literal["allow", "deny"]
 BODY_MAX = 8 * 1024 * 1024
 """The longest answer that is read: more than a batch of 100 checks with the most limits."""
 BATCH_MAX = 100
+DEFER_TIMEOUT_MS = 5_000
+"""A gate waits up to 2,000 ms for the first delivery of a job."""
 RETRY_AFTER_MS = 1_000
 """When to try again after a denial by `on_error`; a gate without Redis answers the same."""
 REFUSED = (400, 413, 415, 422)
@@ -108,7 +111,7 @@ class Core:
             "accept-encoding": "identity",
         }
         self.on_error = on_error
-        self.timeout_s = _in_range("timeout_ms", timeout_ms, 1, 60_000) / 1000
+        self.timeout_s = timeout_of(timeout_ms)
         self.retry = retry
         self.cache = DenialCache(_in_range("cache_size", cache_size, 0, 1_000_000))
         self.on_degraded = on_degraded or (lambda error: None)
@@ -167,25 +170,42 @@ class Core:
         return read_answer(body).answer
 
     def renewed(self, status: int, content: bytes) -> Renewed:
-        body = self.lease(status, content)
-        return ENDED if body is None else read_renewed(body)
+        if status == 200:
+            return read_renewed(parse_json(content))
+        _require_not_found(status, content)
+        return ENDED
 
     def released(self, status: int, content: bytes) -> Released:
-        body = self.lease(status, content)
-        return NOT_RELEASED if body is None else read_released(body)
+        if status == 200:
+            return read_released(parse_json(content))
+        _require_not_found(status, content)
+        return NOT_RELEASED
 
-    def lease(self, status: int, content: bytes) -> Any:
-        """The answer to a renewal or release; None if the lease had ended."""
-        try:
-            body = self.json(status, content)
-        except WeirError as error:
-            # Something between the client and the gate can answer 404 too, without the code.
-            if error.status == 404 and error.code == "not_found":
-                return None
-            raise
-        if status != 200:
-            raise _not_an_answer(status)
+    def defer_body(self, request: CheckRequest, target: str, payload: Any, not_after_ms: int | None) -> dict[str, Any]:
+        body = {**request.body(), "target": target, "payload": payload}
+        if not_after_ms is not None:
+            body["not_after_ms"] = not_after_ms
         return body
+
+    def deferral(self, status: int, content: bytes) -> Deferral:
+        found = read_deferral(status, self.json(status, content, (200, 202, 429)))
+        if found is None:
+            raise _not_an_answer(status)
+        return found
+
+    def deferred_job(self, status: int, content: bytes) -> DeferredJob | None:
+        """The state of a job; None if no gate knows it."""
+        if status == 200:
+            return read_deferred_job(parse_json(content))
+        _require_not_found(status, content)
+        return None
+
+    def cancelled(self, status: int, content: bytes) -> bool:
+        """Whether a job was removed; False if there was none."""
+        if status == 204:
+            return True
+        _require_not_found(status, content)
+        return False
 
     def decisions(self, status: int, content: bytes, count: int) -> list[Answer]:
         body = self.json(status, content)
@@ -193,8 +213,8 @@ class Core:
             raise _not_an_answer(status)
         return [gate.answer for gate in read_batch(body, count)]
 
-    def json(self, status: int, content: bytes) -> Any:
-        if status not in (200, 429):
+    def json(self, status: int, content: bytes, accepted: tuple[int, ...] = (200, 429)) -> Any:
+        if status not in accepted:
             raise _problem(status, content)
         return parse_json(content)
 
@@ -206,6 +226,14 @@ class Core:
         choice = self.on_error(error, request) if callable(self.on_error) else self.on_error
         allowed = choice == "allow"
         return Answer(allowed, retry_after_ms=0 if allowed else RETRY_AFTER_MS, degraded="client", error=error)
+
+
+def job_path(job_id: str) -> str:
+    return f"/deferred/{quote(job_id, safe='')}"
+
+
+def timeout_of(timeout_ms: int) -> float:
+    return _in_range("timeout_ms", timeout_ms, 1, 60_000) / 1000
 
 
 def to_json(body: object) -> bytes:
@@ -265,6 +293,13 @@ def _problem(status: int, content: bytes) -> WeirError:
         request_id=text_of("request_id"),
         fields=fields,
     )
+
+
+def _require_not_found(status: int, content: bytes) -> None:
+    """Raises unless a gate, and not something before it, answered that there is no such lease or job."""
+    error = _problem(status, content)
+    if status != 404 or error.code != "not_found":
+        raise error
 
 
 def _not_an_answer(status: int) -> WeirError:

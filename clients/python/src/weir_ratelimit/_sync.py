@@ -8,9 +8,12 @@ from typing import Any
 
 import httpx
 
-from ._core import BODY_MAX, FAILURES, Attributes, CheckRequest, Core, failure, to_json, too_long, too_many
+from ._core import (
+    BODY_MAX, DEFER_TIMEOUT_MS, FAILURES, Attributes, CheckRequest, Core, failure, job_path, timeout_of, to_json, too_long, too_many,
+)
 from ._deadline import DeadlineTransport
 from .answer import Answer, GateAnswer
+from .deferral import Deferral, DeferredJob
 from .errors import WeirError
 from .lease import Released, Renewed
 from .reservation import NOTHING, Committed, Reservation
@@ -139,6 +142,37 @@ class Weir:
         body = {**CheckRequest(namespace, attributes).body(), "for_ms": for_ms}
         return self._core.exhausted(*self._send("/exhaust", body, True))
 
+    def defer(
+        self,
+        namespace: str,
+        attributes: Attributes,
+        *,
+        target: str,
+        payload: Any,
+        idempotency_key: str,
+        not_after_ms: int | None = None,
+        cost: int | None = None,
+        timeout_ms: int = DEFER_TIMEOUT_MS,
+    ) -> Deferral:
+        """Has a job delivered to the webhook `target`: at once if the limits permit it, otherwise as soon as they do. `payload` is any JSON value of
+        at most 32,768 bytes. The job waits for at most `not_after_ms` (24 hours if not given). `timeout_ms` is the time for the call, because
+        a gate waits up to 2,000 ms for the first delivery. Raises a `WeirError` if no gate confirms it; repeat the call then, with the
+        same key."""
+        core, request = self._core, CheckRequest(namespace, attributes, cost, False, idempotency_key)
+        body = core.defer_body(request, target, payload, not_after_ms)
+        # Repeatable: a gate stores the job of a key once.
+        return core.deferral(*self._send("/defer", body, True, timeout_of(timeout_ms)))
+
+    def deferred(self, job_id: str) -> DeferredJob | None:
+        """The state of a deferred job; None if no gate knows it (any longer). Raises a `WeirError` if no gate answers."""
+        return self._core.deferred_job(*self._exchange("GET", job_path(job_id), None, True))
+
+    def cancel_deferred(self, job_id: str) -> bool:
+        """Removes a deferred job that waits, or a dead letter. Returns False if there is no such job, or it was delivered. Raises a `WeirError` if
+        no gate confirms it."""
+        # Not repeatable: the second answer would not tell what the first call did.
+        return self._core.cancelled(*self._exchange("DELETE", job_path(job_id), None, False))
+
     def batch(self, checks: Sequence[CheckRequest]) -> list[Answer]:
         """Up to 100 independent checks in one request, decided in order. If no gate decides, `on_error` answers each."""
         if not checks or too_many(len(checks)):
@@ -177,27 +211,32 @@ class Weir:
         body = self._core.with_retry_key(request).body()
         return self._core.decision(path, *self._send(path, body, self._core.retry or request.peek))
 
-    def _send(self, path: str, body: object, repeatable: bool) -> tuple[int, bytes]:
+    def _send(self, path: str, body: object, repeatable: bool, timeout_s: float | None = None) -> tuple[int, bytes]:
+        return self._exchange("POST", path, to_json(body), repeatable, timeout_s)
+
+    def _exchange(
+        self, method: str, path: str, content: bytes | None, repeatable: bool, timeout_s: float | None = None
+    ) -> tuple[int, bytes]:
         """Sends a request; once more if the connection failed, and `repeatable`."""
-        deadline = time.monotonic() + self._core.timeout_s
+        deadline = time.monotonic() + (timeout_s or self._core.timeout_s)
         try:
-            return self._send_once(path, body, deadline)
+            return self._exchange_once(method, path, content, deadline)
         except WeirError as error:
             if not self._core.repeats(error, repeatable, deadline):
                 raise
-        return self._send_once(path, body, deadline)
+        return self._exchange_once(method, path, content, deadline)
 
-    def _send_once(self, path: str, body: object, deadline: float) -> tuple[int, bytes]:
+    def _exchange_once(self, method: str, path: str, content: bytes | None, deadline: float) -> tuple[int, bytes]:
         try:
             with (
                 self._transport.until(deadline),
-                self._http.stream("POST", self._core.url + path, content=to_json(body)) as response,
+                self._http.stream(method, self._core.url + path, content=content) as response,
             ):
-                content = bytearray()
+                answer = bytearray()
                 for chunk in response.iter_raw():
-                    content += chunk
-                    if len(content) > BODY_MAX:
+                    answer += chunk
+                    if len(answer) > BODY_MAX:
                         raise too_long(response.status_code)
-                return response.status_code, bytes(content)
+                return response.status_code, bytes(answer)
         except FAILURES as error:
             raise failure(error) from error

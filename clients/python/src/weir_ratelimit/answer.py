@@ -190,6 +190,9 @@ class _Fields:
     def text(self, name: str) -> str:
         return _text(self.values.get(name), name)
 
+    def text_or_none(self, name: str) -> str | None:
+        return None if name in self.values and self.values[name] is None else self.text(name)
+
     def count(self, name: str) -> int:
         value = self.values.get(name)
         if type(value) is not int or not 0 <= value < 2**53:

@@ -78,8 +78,7 @@ class AsyncReservation:
 def read_reservation(value: Any) -> tuple[str | None, int, int | None]:
     """The text of a reservation (None if it was denied), its units and its end."""
     body = read_fields(value, "the reservation")
-    text = None if value.get("reservation", "") is None else body.text("reservation")
-    return text, body.count("reserved"), body.count_or_none("expires_at_ms")
+    return body.text_or_none("reservation"), body.count("reserved"), body.count_or_none("expires_at_ms")
 
 
 def read_committed(value: Any) -> Committed:

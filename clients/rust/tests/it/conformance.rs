@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use weir_ratelimit::{
-    Answer, CheckRequest, Degraded, Error, Kind, OnError, Options, Reservation, ReserveRequest,
-    Weir,
+    Answer, CheckRequest, DeferRequest, DeferredState, Degraded, Error, Kind, OnError, Options,
+    Reservation, ReserveRequest, Weir,
 };
 
 use crate::support::{GENEROUS, RUN, cases, client, closed_port, needed, stub};
@@ -37,10 +37,12 @@ async fn run(row: &Value, position: usize) -> Vec<String> {
     let steps = row["steps"].as_array().expect("steps");
     let mut faults = Vec::new();
     let (mut open, mut lease) = (None, "lease_x".to_owned());
+    let mut job = "deferred_x".to_owned();
     for (nth, step) in steps.iter().enumerate() {
         let found = match step["call"].as_str() {
             Some("reserve") => reserve(&weir, step, &mut open).await,
             Some("commit" | "cancel") => commit(step, open.as_ref()).await,
+            Some("defer" | "deferred" | "cancel_deferred") => queue(&weir, step, &mut job).await,
             Some("renew" | "release") => settle(&weir, step, &lease).await,
             _ => take(&weir, step, &mut lease).await,
         };
@@ -125,6 +127,73 @@ async fn reserve(weir: &Weir, step: &Value, open: &mut Option<Reservation>) -> V
     faults
 }
 
+/// Makes a call about a deferred job; until the result is as expected, if the step says so.
+async fn queue(weir: &Weir, step: &Value, job: &mut String) -> Vec<String> {
+    let deadline = Instant::now() + GENEROUS;
+    loop {
+        let found = match (ask(weir, step, job).await, &step["error"]) {
+            (Err(error), wanted @ Value::Object(_)) => return compare_error(&error, wanted),
+            (Err(error), _) => return vec![format!("{error:?}")],
+            (Ok(found), Value::Null) => found,
+            (Ok(found), _) => return vec![format!("no error but {found}")],
+        };
+        let mut faults = differences(&found, &step["expect"]);
+        if let wanted @ Value::Object(_) = &step["expect"]["answer"] {
+            faults.retain(|fault| !fault.starts_with("answer"));
+            faults.extend(differences(&found["answer"], wanted));
+        }
+        if faults.is_empty() || step["until"] != true || Instant::now() > deadline {
+            return faults;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+async fn ask(weir: &Weir, step: &Value, job: &mut String) -> Result<Value, Error> {
+    let id = step["job"].as_str().unwrap_or(job).to_owned();
+    let (state, answer) = match step["call"].as_str() {
+        Some("cancel_deferred") => {
+            return weir.cancel_deferred(&id).await.map(|removed| json!({ "removed": removed }));
+        }
+        Some("deferred") => (weir.deferred(&id).await?, None),
+        _ => {
+            let deferral = weir.defer(&deferred_request(step)).await?;
+            (deferral.job, deferral.answer.as_ref().map(in_json))
+        }
+    };
+    let Some(state) = state else { return Ok(json!({ "state": null, "answer": answer })) };
+    let word = match state.state {
+        DeferredState::Queued => "waiting",
+        DeferredState::Delivered => "delivered",
+        DeferredState::Failed => "failed",
+    };
+    let found = json!({
+        "state": word, "position": state.position, "charged": state.charged,
+        "attempts": state.attempts, "error": state.error, "answer": answer,
+    });
+    *job = state.id;
+    Ok(found)
+}
+
+fn deferred_request(step: &Value) -> DeferRequest {
+    let key = step["idempotency_key"].as_str().expect("a key").replace("$RUN", &RUN);
+    let target = step["target"].as_str().map_or_else(|| needed("WEIR_WEBHOOK"), str::to_owned);
+    let mut job = DeferRequest::new(request(step), target, step["payload"].clone(), key);
+    if let Some(ms) = step["not_after_ms"].as_u64() {
+        job = job.not_after(Duration::from_millis(ms));
+    }
+    match step["timeout_ms"].as_u64() {
+        Some(ms) => job.timeout(Duration::from_millis(ms)),
+        None => job,
+    }
+}
+
+fn differences(found: &Value, wanted: &Value) -> Vec<String> {
+    let wanted = wanted.as_object().expect("an object").iter();
+    let wrong = wanted.filter(|(name, value)| found[*name] != **value);
+    wrong.map(|(name, value)| format!("{name} is {}, not {value}", found[name])).collect()
+}
+
 async fn settle(weir: &Weir, step: &Value, lease: &str) -> Vec<String> {
     let lease = step["lease"].as_str().unwrap_or(lease);
     let word = |source: Degraded| format!("{source:?}").to_lowercase();
@@ -143,9 +212,7 @@ async fn settle(weir: &Weir, step: &Value, lease: &str) -> Vec<String> {
         (Ok(found), Value::Null) => found,
         (Ok(found), _) => return vec![format!("no error but {found}")],
     };
-    let wanted = step["expect"].as_object().expect("an object").iter();
-    let wrong = wanted.filter(|(name, value)| found[*name] != **value);
-    wrong.map(|(name, value)| format!("{name} is {}, not {value}", found[name])).collect()
+    differences(&found, &step["expect"])
 }
 
 async fn commit(step: &Value, open: Option<&Reservation>) -> Vec<String> {
@@ -164,9 +231,7 @@ async fn commit(step: &Value, open: Option<&Reservation>) -> Vec<String> {
         "charged": committed.charged, "released": committed.released, "late": committed.late,
         "degraded": committed.degraded.map(|source| format!("{source:?}").to_lowercase()),
     });
-    let wanted = step["expect"].as_object().expect("an object").iter();
-    let wrong = wanted.filter(|(name, value)| found[*name] != **value);
-    wrong.map(|(name, value)| format!("{name} is {}, not {value}", found[name])).collect()
+    differences(&found, &step["expect"])
 }
 
 async fn call(weir: &Weir, step: &Value) -> Result<Vec<Answer>, Error> {
@@ -224,13 +289,7 @@ fn compare_error(error: &Error, wanted: &Value) -> Vec<String> {
 }
 
 fn compare(answer: &Answer, wanted: &Value) -> Vec<String> {
-    let found = json!({
-        "allowed": answer.allowed, "denied_by": answer.denied_by, "retry_after_ms": answer.retry_after_ms,
-        "delay_ms": answer.delay_ms, "limit": answer.limit, "remaining": answer.remaining,
-        "reset_after_ms": answer.reset_after_ms, "limits": answer.limits.len(), "leases": answer.leases.len(), "code": answer.code, "cached": answer.cached,
-        "charged": answer.charged, "degraded": answer.degraded.map(|source| format!("{source:?}").to_lowercase()),
-        "error": answer.error.as_ref().map(|error| name(error.kind)),
-    });
+    let found = in_json(answer);
     let headers = answer.headers();
     let mut faults = Vec::new();
     for (name, value) in wanted.as_object().expect("an object") {
@@ -251,6 +310,17 @@ fn compare(answer: &Answer, wanted: &Value) -> Vec<String> {
         }
     }
     faults
+}
+
+/// The fields of an answer by the names that the cases use.
+fn in_json(answer: &Answer) -> Value {
+    json!({
+        "allowed": answer.allowed, "denied_by": answer.denied_by, "retry_after_ms": answer.retry_after_ms,
+        "delay_ms": answer.delay_ms, "limit": answer.limit, "remaining": answer.remaining,
+        "reset_after_ms": answer.reset_after_ms, "limits": answer.limits.len(), "leases": answer.leases.len(), "code": answer.code, "cached": answer.cached,
+        "charged": answer.charged, "degraded": answer.degraded.map(|source| format!("{source:?}").to_lowercase()),
+        "error": answer.error.as_ref().map(|error| name(error.kind)),
+    })
 }
 
 fn name(kind: Kind) -> String {

@@ -1,4 +1,4 @@
-"""Runs the first block of the Go client's README in an empty project: go_module.py FOLDER SCRATCH. The client is installed there as from a
+"""Runs the programs of the Go client's README in an empty project: go_module.py FOLDER SCRATCH. The client is installed there as from a
 module proxy: from an archive of the files that a release has."""
 
 import json
@@ -19,10 +19,12 @@ def main() -> None:
     project = scratch / "go-project"
     project.mkdir()
     (project / "go.mod").write_text(f"module example.com/reader\n\ngo 1.19\n\nrequire {module} {VERSION}\n")
-    (project / "main.go").write_text(readme.block(folder, "go"))
     settings = [f"GOPROXY=file://{scratch / 'go-proxy'}", "GONOSUMDB=*", "GOFLAGS=-mod=mod", f"GOMODCACHE={scratch / 'go-modules'}"]
     # The files of a module cache are read-only unless this asks for others, and the folder must be removable.
-    readme.compare(folder, ["env", *settings, "go", "run", "-modcacherw", "."], project)
+    for number, (code, expected) in enumerate(readme.programs(folder, "go")):
+        (project / f"program-{number}").mkdir()
+        (project / f"program-{number}" / "main.go").write_text(code)
+        readme.compare(expected, ["env", *settings, "go", "run", "-modcacherw", f"./program-{number}"], project)
 
 
 def publish(folder: pathlib.Path, versions: pathlib.Path, prefix: str) -> None:

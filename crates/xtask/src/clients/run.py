@@ -34,13 +34,16 @@ def main() -> int:
         raise SystemExit(f"unknown: {', '.join(unknown)}; there are {', '.join(packages.LANGUAGES)}")
     with contextlib.ExitStack() as stack:
         scratch = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="weir-clients-")))
-        installation = start_weir(stack, weir, scratch)
-        stub = start(stack, [sys.executable, "-B", CLIENTS / "stub.py"], stdin=subprocess.PIPE)
+        stub_process = start(stack, [sys.executable, "-B", CLIENTS / "stub.py"], stdin=subprocess.PIPE)
+        stub = f"http://127.0.0.1:{stub_process.stdout.readline().strip()}"
+        installation = start_weir(stack, weir, scratch, stub)
         environment = {
             **os.environ,
             "WEIR_URL": address(installation["gates"][0]),
             "WEIR_KEY": installation["api_key"],
-            "WEIR_STUB": f"http://127.0.0.1:{stub.stdout.readline().strip()}",
+            "WEIR_STUB": stub,
+            "WEIR_WEBHOOK": installation["webhook"],
+            "WEIR_WEBHOOK_SECRET": installation["webhook_secret"],
             "WEIR_PID": str(installation["pid"]),
             "WEIR_BIN": weir,
             "PATH": f"{pathlib.Path(tools) / 'bin'}{os.pathsep}{os.environ['PATH']}",
@@ -77,8 +80,8 @@ def succeed(name: str, commands: packages.Commands, environment: dict[str, str])
     return True
 
 
-def start_weir(stack: contextlib.ExitStack, weir: str, scratch: pathlib.Path) -> dict:
-    """Starts an installation with the rules of the conformance cases. Returns its addresses and credentials."""
+def start_weir(stack: contextlib.ExitStack, weir: str, scratch: pathlib.Path, stub: str, more_rules: list[dict] = ()) -> dict:
+    """Starts an installation with the rules of the conformance cases and more, and a webhook to the stub. Returns its addresses and credentials."""
     # `weir dev` gives up if a port was taken meanwhile, or the machine is too busy for its own deadlines.
     for attempt in range(ATTEMPTS):
         ports = ["--base-port", str(free_ports(3)), "--gates", "1", "--redis-budget-ms", "10000"]
@@ -95,8 +98,10 @@ def start_weir(stack: contextlib.ExitStack, weir: str, scratch: pathlib.Path) ->
     rules = json.loads((CLIENTS / "conformance.json").read_text("utf-8"))["rules"]
     made = [
         post(f"{api}/tenants/{installation['tenant']}/rules", {"namespace": "conformance", **rule}, token)
-        for rule in rules
+        for rule in [*rules, *more_rules]
     ]
+    webhook = post(f"{api}/tenants/{installation['tenant']}/webhooks", {"name": "stub", "url": f"{stub}/webhook"}, token)
+    installation |= {"webhook": webhook["webhook"]["id"], "webhook_secret": webhook["secret"]}
     # The key of `weir dev` cannot exhaust.
     key = post(f"{api}/tenants/{installation['tenant']}/keys", {"name": "clients", "scopes": ["check", "exhaust"]}, token)
     installation["api_key"] = key["secret"]

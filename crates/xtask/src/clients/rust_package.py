@@ -1,4 +1,4 @@
-"""Packs the Rust client and runs the first block of its README in an empty project: rust_package.py FOLDER SCRATCH. Cargo compiles the
+"""Packs the Rust client and runs the programs of its README in an empty project: rust_package.py FOLDER SCRATCH. Cargo compiles the
 packed files and nothing else of the folder."""
 
 import json
@@ -23,16 +23,20 @@ def main() -> None:
     with tarfile.open(packed) as archive:
         archive.extractall(scratch, filter="data")
     project = scratch / "rust-project"
-    (project / "src").mkdir(parents=True)
+    (project / "src" / "bin").mkdir(parents=True)
     # The dependencies are those of the client's lock file, so nothing is resolved anew.
     shutil.copy(folder / "Cargo.lock", project)
     (project / "Cargo.toml").write_text(
         '[workspace]\n[package]\nname = "reader"\nedition = "2024"\n[dependencies]\n'
         f'weir-ratelimit = {{ path = "../{NAME}" }}\n'
+        'serde_json = "1"\n'
         'tokio = { version = "1", features = ["macros", "rt-multi-thread"] }\n'
     )
-    (project / "src" / "main.rs").write_text(readme.block(folder, "rust"))
-    readme.compare(folder, ["cargo", "run", "--quiet", "--offline"], project)
+    programs = readme.programs(folder, "rust")
+    for number, (code, _) in enumerate(programs):
+        (project / "src" / "bin" / f"program-{number}.rs").write_text(code)
+    for number, (_, expected) in enumerate(programs):
+        readme.compare(expected, ["cargo", "run", "--quiet", "--offline", "--bin", f"program-{number}"], project)
 
 
 main()
