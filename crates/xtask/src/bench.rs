@@ -8,6 +8,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
+use crate::clients;
 use crate::setup::{self, Purpose};
 use crate::workspace::{Mode, Workspace, call, step};
 
@@ -16,6 +17,12 @@ pub fn run(workspace: &Workspace, args: &[String]) -> Result<()> {
     if args.first().is_some_and(|first| first == "instructions") {
         let write = args.iter().any(|arg| arg == "--write");
         return instructions::run(workspace, if write { Mode::Write } else { Mode::Check });
+    }
+    if args.first().is_some_and(|first| first == "clients") {
+        let server = ["build", "--release", "--quiet", "--package", "weir-server", "--bin", "weir"];
+        step("release build", || call(workspace.cargo().args(server)))?;
+        let weir = workspace.target.join("release").join("weir");
+        return step("measure", || clients::bench(workspace, &weir, &args[1..]));
     }
     setup::run(workspace, Purpose::Bench)?;
     step("release builds", || build(workspace))?;

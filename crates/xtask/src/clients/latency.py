@@ -1,0 +1,92 @@
+"""Measures a check by each client beside the same request by the HTTP library of its language, against one gate: latency.py WEIR PAGE ROUNDS
+CALLS. Writes the table into the page, between the marks of `bench:clients`.
+
+The programs in clients/bench and clients/rust/examples make both calls in turn on one connection each, so that what else the machine does
+meets both alike.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import run
+
+BENCH = run.CLIENTS / "bench"
+RULE = {
+    "name": "latency", "match": [{"attribute": "suite", "op": "equals", "value": "latency"}], "count_by": ["user"],
+    "limits": [{"algorithm": "token_bucket", "capacity": 1_000_000_000, "refill_tokens": 1, "refill_interval_ms": 1000}],
+}
+
+
+def main() -> None:
+    weir, page, rounds, calls = sys.argv[1], pathlib.Path(sys.argv[2]), *sys.argv[3:]
+    with contextlib.ExitStack() as stack:
+        scratch = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="weir-latency-")))
+        stub = run.start(stack, [sys.executable, "-B", run.CLIENTS / "stub.py"], stdin=subprocess.PIPE)
+        address = f"http://127.0.0.1:{stub.stdout.readline().strip()}"
+        gate = run.start_weir(stack, weir, scratch, address, [RULE])
+        environment = {**os.environ, "WEIR_URL": run.address(gate["gates"][0]), "WEIR_KEY": gate["api_key"]}
+        environment["PYTHONPATH"] = str(run.CLIENTS / "python" / "src")
+        rows = []
+        for name, folder, build, command in programs(scratch):
+            if build:
+                subprocess.run(build, cwd=folder, env=environment, check=True)
+            words = [str(word) for word in (*command, rounds, calls)]
+            if name.endswith("asynchronous"):
+                words.append("async")
+            found = subprocess.run(words, cwd=folder, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
+            rows.append(row(name, [json.loads(line) for line in found.splitlines()]))
+            print(rows[-1], flush=True)
+    begin, end = "<!-- bench:clients -->", "<!-- end of clients -->"
+    head = (
+        f"{os.cpu_count()} processors; {rounds} rounds of {calls} calls each way after a round that warms up; median of the rounds, and in brackets the least and "
+        "the most.\n\n| client | beside | p50 µs | of it bare | ratio | p99 µs | of it bare | ratio | p99 of all calls, ratio |\n"
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
+    )
+    table = "\n".join([begin, head, *rows, end])
+    text, count = re.subn(f"{begin}.*?{end}", lambda _: table, page.read_text("utf-8"), flags=re.DOTALL)
+    if count != 1:
+        sys.exit(f"{page} has no place for the table")
+    page.write_text(text, "utf-8")
+
+
+def programs(scratch: pathlib.Path):
+    """The name of a row, a folder, the command that compiles the program, and the one that measures."""
+    offline = ["env", "GOPROXY=off", "GOFLAGS=-mod=mod", "go"]
+    rust = ["cargo", "--locked"]
+    # Gates on loopback need no TLS.
+    example = ["--quiet", "--release", "--no-default-features", "--example", "latency"]
+    return [
+        ("TypeScript | `fetch` of Node.js", BENCH, ["npm", "--prefix", run.CLIENTS / "typescript", "run", "--silent", "build"], ["node", "latency.mjs"]),
+        ("Python | httpx, synchronous", BENCH, None, [sys.executable, "-B", "latency.py"]),
+        ("Python | httpx, asynchronous", BENCH, None, [sys.executable, "-B", "latency.py"]),
+        ("Go | net/http", BENCH / "go", [*offline, "build", "-o", scratch / "latency-go", "."], [scratch / "latency-go"]),
+        ("Rust | reqwest", run.CLIENTS / "rust", [*rust, "build", *example], [*rust, "run", *example, "--"]),
+    ]
+
+
+def row(name: str, rounds: list[dict]) -> str:
+    cells = []
+    for share in (0.5, 0.99):
+        bare, client = ([quantile(one[kind], share) for one in rounds] for kind in ("bare", "client"))
+        ratios = [mine / other for mine, other in zip(client, bare)]
+        spread = f"{statistics.median(ratios):.2f} ({min(ratios):.2f}–{max(ratios):.2f})"
+        cells += [f"{statistics.median(client):,.0f}", f"{statistics.median(bare):,.0f}", spread]
+    bare, client = (quantile([ns for one in rounds for ns in one[kind]], 0.99) for kind in ("bare", "client"))
+    return f"| {' | '.join([name, *cells, f'{client / bare:.2f}'])} |"
+
+
+def quantile(latencies_ns: list[int], share: float) -> float:
+    """In microseconds: the least latency that this share of the calls does not exceed."""
+    ordered = sorted(latencies_ns)
+    return ordered[min(int(len(ordered) * share), len(ordered) - 1)] / 1000
+
+
+if __name__ == "__main__":
+    main()
