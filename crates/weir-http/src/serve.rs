@@ -38,6 +38,7 @@ mod connection;
 mod connection_state;
 mod head;
 mod http1_stream;
+mod http2_stream;
 pub(crate) mod meters;
 mod overload;
 mod paced_body;

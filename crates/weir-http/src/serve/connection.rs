@@ -14,6 +14,7 @@ use super::answer::{answer, problem_of, refusal_bytes};
 use super::connection_state::ConnectionState;
 use super::head::HEAD_BYTES_MAX;
 use super::http1_stream::Http1Stream;
+use super::http2_stream::Http2Stream;
 use super::settings::ServeSettings;
 use super::shared::Shared;
 use super::transport::{Protocol, Transport};
@@ -124,7 +125,7 @@ impl Connection {
             .max_local_error_reset_streams(Some(128))
             .keep_alive_interval(Some(settings.idle_deadline))
             .keep_alive_timeout(settings.first_bytes_deadline)
-            .serve_connection(TokioIo::new(transport), service);
+            .serve_connection(TokioIo::new(Http2Stream::new(transport)), service);
         tokio::pin!(connection);
         tokio::select! {
             biased;
