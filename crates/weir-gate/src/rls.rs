@@ -47,10 +47,10 @@ pub fn rate_limit_service(
     let service = RateLimitServiceServer::new(RateLimits(state));
     let service = service.max_decoding_message_size(MESSAGE_BYTES_MAX);
     let router = Router::new()
-        .route_service(&format!("/{SERVICE_NAME}/{{method}}"), service)
+        .route_service(&format!("/{SERVICE_NAME}/ShouldRateLimit"), service)
         .route_service("/grpc.health.v1.Health/{method}", health)
         .fallback(|| async {
-            Status::unimplemented("no such service").into_http::<axum::body::Body>()
+            Status::unimplemented("no such method").into_http::<axum::body::Body>()
         });
     (router, task)
 }

@@ -43,6 +43,7 @@ pub struct Plane {
     router: Router,
     settings: PlaneSettings,
     surface: Surface,
+    audience: Audience,
     leaving: CancellationToken,
     meters: Vec<(&'static str, Arc<ListenerMeters>)>,
     failures: Arc<FailureLog>,
@@ -57,6 +58,14 @@ pub enum Surface {
     WithoutOperations,
     /// These three paths, `/healthz` and `/readyz`.
     OperationsOnly,
+}
+
+/// The programs that read the answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Audience {
+    Any,
+    /// No browser, so headers that only browsers obey are left out.
+    Proxies,
 }
 
 impl Surface {
@@ -91,6 +100,7 @@ impl Plane {
             router,
             settings,
             surface: Surface::Everything,
+            audience: Audience::Any,
             leaving: CancellationToken::new(),
             meters: Vec::new(),
             failures: Arc::default(),
@@ -101,6 +111,12 @@ impl Plane {
     #[must_use]
     pub fn serving(self, surface: Surface) -> Self {
         Self { surface, ..self }
+    }
+
+    /// The same plane without the headers that only browsers obey.
+    #[must_use]
+    pub fn for_proxies(self) -> Self {
+        Self { audience: Audience::Proxies, ..self }
     }
 
     /// Answers `/readyz` with 503 once `leaving` is cancelled, so that load balancers stop sending requests to a process that
@@ -173,10 +189,14 @@ impl Plane {
         }
         tracing::debug!(request.id = %id, %method, path, status = response.status().as_u16(), "request served");
         let headers = response.headers_mut();
-        if let Ok(value) = HeaderValue::from_str(id.as_str()) {
+        if let Ok(mut value) = HeaderValue::from_str(id.as_str()) {
+            // No other answer has this value, so HTTP/2 must not add it to the table of headers, where it would replace others.
+            value.set_sensitive(true);
             headers.insert(X_REQUEST_ID, value);
         }
-        add_security_headers(headers);
+        if self.audience == Audience::Any {
+            add_security_headers(headers);
+        }
         response
     }
 

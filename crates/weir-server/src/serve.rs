@@ -322,7 +322,7 @@ fn run_rate_limit_service(
     });
     let meters = Arc::new(ListenerMeters::default());
     let settings = settings.serve_settings(Arc::clone(&meters));
-    let plane = Plane::new(router, plane_settings(None));
+    let plane = Plane::new(router, plane_settings(None)).for_proxies();
     let served =
         serve(listener, plane, ServeSettings { http1: false, ..settings }, running.stop.clone());
     running.spawn("rate limit service", served);

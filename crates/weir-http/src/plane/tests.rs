@@ -78,6 +78,18 @@ async fn every_answer_has_the_security_headers_and_our_request_id() {
 }
 
 #[tokio::test]
+async fn plane_for_proxies_leaves_out_what_only_browsers_obey() {
+    let router = Router::new().route("/fine", get(|| async { "fine" }));
+    let settings = PlaneSettings { request_ids: RequestIds::new(|| 33), request_deadline: None };
+    let plane = Plane::new(with_fallbacks(router), settings).for_proxies();
+    let request = Request::builder().uri("/fine").body(Body::empty()).expect("valid");
+    let response = plane.answer(request).await;
+    let names: Vec<_> = response.headers().keys().map(HeaderName::as_str).collect();
+    assert_eq!(names, ["content-type", "content-length", "x-request-id"]);
+    assert!(response.headers()["x-request-id"].is_sensitive(), "no HTTP/2 table holds it");
+}
+
+#[tokio::test]
 async fn surface_says_which_paths_are_served() {
     let fine = || get(|| async { "own_metric 1\n" });
     let router = ["/check", "/healthz", "/metrics", "/openapi.json", "/docs", "/docs/{*file}"]
