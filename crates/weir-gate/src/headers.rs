@@ -3,7 +3,8 @@
 //! `X-RateLimit-*` as is common, with `Reset` in seconds from now, and `RateLimit-Policy` and `RateLimit` by
 //! draft-ietf-httpapi-ratelimit-headers-10, where an item names the policy.
 
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::header::RETRY_AFTER;
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use weir_wire::check::{CheckAnswer, LimitAnswer};
 use weir_wire::words::Mode;
 
@@ -14,15 +15,22 @@ const X_RETRY_AFTER: HeaderName = HeaderName::from_static("x-ratelimit-retry-aft
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const STATE: HeaderName = HeaderName::from_static("ratelimit");
 
-/// Adds the headers of an answer to its response. There are none if no enforced limit decided.
+/// Adds the headers of an answer to its response.
 pub(crate) fn add(answer: &CheckAnswer, headers: &mut HeaderMap) {
+    each(answer, |name, value| {
+        headers.insert(name, value);
+    });
+}
+
+/// Passes on each header of an answer. There are none if no enforced limit decided.
+pub(crate) fn each(answer: &CheckAnswer, mut header: impl FnMut(HeaderName, HeaderValue)) {
     if let (Some(limit), Some(remaining), Some(reset_after_ms)) =
         (answer.limit, answer.remaining, answer.reset_after_ms)
     {
         let reset_s = reset_after_ms.div_ceil(1000);
-        headers.insert(LIMIT, number(limit));
-        headers.insert(REMAINING, number(remaining));
-        headers.insert(RESET, number(reset_s));
+        header(LIMIT, number(limit));
+        header(REMAINING, number(remaining));
+        header(RESET, number(reset_s));
         let decided_by = match answer.code {
             // No rule can have the name of a code.
             Some(code) => Some((code.as_str(), 1)),
@@ -34,14 +42,16 @@ pub(crate) fn add(answer: &CheckAnswer, headers: &mut HeaderMap) {
             let mut text = String::with_capacity(rule.len() + 64);
             let policy = value(&mut text, rule, [(";q=", limit), (";w=", window_s)]);
             let state = value(&mut text, rule, [(";r=", remaining), (";t=", reset_s)]);
-            headers.extend(policy.map(|value| (POLICY, value)));
-            headers.extend(state.map(|value| (STATE, value)));
+            if let (Some(policy), Some(state)) = (policy, state) {
+                header(POLICY, policy);
+                header(STATE, state);
+            }
         }
     }
     if let (false, Some(retry_after_ms)) = (answer.allowed, answer.retry_after_ms) {
         let retry_s = retry_after_ms.div_ceil(1000).max(1);
-        headers.insert(X_RETRY_AFTER, number(retry_s));
-        headers.insert(header::RETRY_AFTER, number(retry_s));
+        header(X_RETRY_AFTER, number(retry_s));
+        header(RETRY_AFTER, number(retry_s));
     }
 }
 

@@ -1,6 +1,6 @@
 //! The answer to a call.
 
-use axum::http::{HeaderMap, HeaderName, header};
+use axum::http::{HeaderName, header};
 use prost_types::value::Kind;
 use prost_types::{Duration, ListValue, Struct, Value};
 use weir_http::request_id::RequestId;
@@ -121,10 +121,13 @@ fn unit(window_ms: u64) -> u32 {
 }
 
 fn headers_of(answer: &CheckAnswer) -> Vec<HeaderValue> {
-    let mut map = HeaderMap::new();
-    headers::add(answer, &mut map);
-    let text = |name: &HeaderName| Some(map.get(name)?.to_str().ok()?.to_owned());
-    HEADERS.iter().filter_map(|name| Some(pair(name.as_str(), text(name)?))).collect()
+    let mut shown = Vec::with_capacity(HEADERS.len() + 1);
+    headers::each(answer, |name, value| {
+        if let (true, Ok(text)) = (HEADERS.contains(&name), value.to_str()) {
+            shown.push(pair(name.as_str(), text.to_owned()));
+        }
+    });
+    shown
 }
 
 fn pair(key: &str, value: String) -> HeaderValue {
