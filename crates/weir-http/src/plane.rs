@@ -232,21 +232,28 @@ fn panicked(payload: &(dyn Any + Send)) -> Problem {
 }
 
 fn add_security_headers(headers: &mut HeaderMap) {
-    const ALWAYS: [(HeaderName, &str); 4] = [
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::REFERRER_POLICY, "no-referrer"),
-        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
-        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    // Constants: made for each answer, the values would be validated each time.
+    const ALWAYS: [(HeaderName, HeaderValue); 4] = [
+        (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+        (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+        (
+            HeaderName::from_static("cross-origin-opener-policy"),
+            HeaderValue::from_static("same-origin"),
+        ),
+        (
+            HeaderName::from_static("cross-origin-resource-policy"),
+            HeaderValue::from_static("same-origin"),
+        ),
     ];
-    const UNLESS_SET: [(HeaderName, &str); 2] = [
-        (header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY),
-        (header::CACHE_CONTROL, "no-store"),
+    const UNLESS_SET: [(HeaderName, HeaderValue); 2] = [
+        (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(CONTENT_SECURITY_POLICY)),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
     ];
     for (name, value) in ALWAYS {
-        headers.insert(name, HeaderValue::from_static(value));
+        headers.insert(name, value);
     }
     for (name, value) in UNLESS_SET {
-        headers.entry(name).or_insert(HeaderValue::from_static(value));
+        headers.entry(name).or_insert(value);
     }
 }
 
