@@ -68,6 +68,8 @@ async def reply(writer: asyncio.StreamWriter, what: dict) -> bool:
             writer.write(what["text"].encode())
         case "redirect":
             writer.write(b"HTTP/1.1 307 Temporary Redirect\r\nlocation: check\r\n" + f"content-length: {len(content)}\r\n\r\n".encode() + content)
+            await writer.drain()
+            return True
         case "latin1":
             return await send(writer, status, content[:-1] + b',"note":"\xe9"}')
         case "trickle":
