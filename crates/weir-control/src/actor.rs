@@ -1,7 +1,8 @@
 //! The caller of a request, its tenant and its rights: the extractors of every operation that needs credentials.
 //!
 //! [`By`] is a caller with at least a certain role in the tenant of the path: a member with an access token, or an API key
-//! with the scope for the role. Another tenant is 404, as if it did not exist; a lower role is 403. [`Person`] is a person
+//! with the scope for the role. Another tenant is 404, as if it did not exist; a lower role is 403. A key that is restricted to
+//! namespaces is refused (403), unless the operation says with [`InNamespaces`] that it limits itself to them. [`Person`] is a person
 //! who has signed in, and [`Operator`] is an operator of the installation. All of them query the database on every call, so
 //! the end of a session, a membership or a key takes effect at once.
 
@@ -26,11 +27,13 @@ mod credential;
 pub(crate) mod denials;
 pub(crate) mod denied;
 pub(crate) mod missing;
+mod namespaces;
 mod origin;
 mod person;
 mod sighting;
 
 pub(crate) use caller::Caller;
+pub(crate) use namespaces::Namespaces;
 pub(crate) use origin::Origin;
 pub(crate) use person::{Operator, Person};
 
@@ -46,6 +49,8 @@ pub(crate) trait AtLeast: Send {
     const ROLE: MemberRole;
     /// A scope by which a key without the role can do the same.
     const SCOPE: Option<KeyScope> = None;
+    /// Whether the operation limits itself to the namespaces of its caller.
+    const IN_NAMESPACES: bool = false;
 }
 
 macro_rules! roles {
@@ -68,6 +73,16 @@ pub(crate) struct Auditor;
 impl AtLeast for Auditor {
     const ROLE: MemberRole = MemberRole::Admin;
     const SCOPE: Option<KeyScope> = Some(KeyScope::Audit);
+}
+
+/// The role `R`, in an operation that limits itself to the namespaces of its caller.
+#[derive(Debug)]
+pub(crate) struct InNamespaces<R>(PhantomData<R>);
+
+impl<R: AtLeast> AtLeast for InNamespaces<R> {
+    const ROLE: MemberRole = R::ROLE;
+    const SCOPE: Option<KeyScope> = R::SCOPE;
+    const IN_NAMESPACES: bool = true;
 }
 
 impl<R: AtLeast> FromRequestParts<ControlState> for By<R> {
@@ -94,7 +109,13 @@ impl<R: AtLeast> FromRequestParts<ControlState> for By<R> {
             let detail = format!("this needs the role `{needed}`, or a key with the scope for it");
             return Err(Problem::forbidden(detail).into());
         }
-        if names_object {
+        if !R::IN_NAMESPACES
+            && let Err(problem) = caller.namespaces.admit_tenant()
+        {
+            caller.denied(control).await;
+            return Err(problem.into());
+        }
+        if names_object || caller.namespaces.are_restricted() {
             missing::admit(&parts.extensions, &caller);
         }
         Ok(Self { caller, role: PhantomData })
@@ -140,6 +161,7 @@ impl Asking {
             tenant_id: membership.tenant_id,
             actor: person.actor(),
             role: membership.role,
+            namespaces: Namespaces::ALL,
             suspended: membership.suspended,
             operation: self.operation.clone(),
             origin: person.origin,
@@ -168,6 +190,7 @@ impl Asking {
                 operation: self.operation.clone(),
                 origin: self.origin.clone(),
                 role,
+                namespaces: Namespaces::of_key(key.namespaces),
                 suspended,
                 actor,
             });

@@ -7,7 +7,7 @@ use weir_http::problem::Problem;
 use weir_wire::apply::{ApplyAnswer, ApplyBody};
 use weir_wire::problem::ErrorCode;
 
-use crate::actor::{By, Editor};
+use crate::actor::{By, Editor, InNamespaces};
 use crate::answers::{answer, to_value};
 use crate::apply::plan::Plan;
 use crate::change::Change;
@@ -25,7 +25,8 @@ pub(crate) const APPLY_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Apply the wanted state of a set of rules: all of it, or nothing. With `dry_run`, answers what would change.
 ///
 /// A rule belongs to the set that created it. Rules of other sets, and rules that people made, are changed only with `adopt`.
-/// Rules are deleted only with `prune`, and only those of the set.
+/// Rules are deleted only with `prune`, and only those of the set. A key that is restricted to namespaces applies and deletes
+/// rules of these only.
 #[utoipa::path(post, path = "/tenants/{tenant}/apply", operation_id = "rules_apply", tag = "rules",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     request_body = ApplyBody,
@@ -35,10 +36,13 @@ pub(crate) const APPLY_BYTES_MAX: usize = 4 * 1024 * 1024;
     ))]
 pub(crate) async fn apply(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Editor>,
+    By { caller, .. }: By<InNamespaces<Editor>>,
     Input { body, once }: Input<ApplyBody>,
 ) -> Result<Response, ControlError> {
     let rules = wanted::checked(&body)?;
+    for rule in &rules {
+        caller.namespaces.admit(&rule.body.namespace)?;
+    }
     // A dry run is executed and rolled back, so it meets every bound that the apply would meet.
     let once = if body.dry_run { Once::not_stored() } else { once };
     let mut change = control.change("rules.apply", caller, once).await?;

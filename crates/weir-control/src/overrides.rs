@@ -3,11 +3,13 @@
 use weir_domain::rule::Rule;
 use weir_domain::time::Timestamp;
 use weir_http::problem::Problem;
-use weir_store::{OverrideBody as StoredBody, OverrideRow};
+use weir_store::{OverrideBody as StoredBody, OverrideRow, Tx};
 use weir_wire::overrides::{OverrideAnswer, OverrideBody};
 use weir_wire::problem::FieldProblem;
 
+use crate::actor::Caller;
 use crate::answers::to_value;
+use crate::error::ControlError;
 use crate::rule_service::subject_digest;
 
 pub(crate) mod bulk;
@@ -20,6 +22,16 @@ pub(crate) mod update;
 
 /// The longest body: five thousand overrides of a few hundred bytes each.
 pub(crate) const BULK_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// Refuses an override of a rule in a namespace in which the caller has no rights.
+async fn admit(tx: &mut Tx, caller: &Caller, row: &OverrideRow) -> Result<(), ControlError> {
+    if !caller.namespaces.are_restricted() {
+        return Ok(());
+    }
+    let rule = tx.rules().find(caller.tenant_id, row.rule_id).await?;
+    let rule = rule.ok_or_else(Problem::not_found)?;
+    Ok(caller.namespaces.admit(&rule.namespace)?)
+}
 
 /// Checks an override against its rule. Returns its columns.
 pub(crate) fn checked(

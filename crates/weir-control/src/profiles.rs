@@ -6,6 +6,7 @@ use weir_http::problem::Problem;
 use weir_store::{ProfileRow, ProfileWrite};
 use weir_wire::profiles::{ProfileAnswer, ProfileBody};
 
+use crate::actor::Caller;
 use crate::answers::to_value;
 
 pub(crate) mod create;
@@ -24,6 +25,11 @@ pub(crate) fn profile_answer(row: &ProfileRow) -> Result<ProfileAnswer, Problem>
         created_at: row.created_at.into(),
         updated_at: row.updated_at.into(),
     })
+}
+
+/// Refuses a profile that checks in a namespace in which the caller has no rights.
+fn admit(caller: &Caller, row: &ProfileRow) -> Result<(), Problem> {
+    caller.namespaces.admit(row.spec["namespace"].as_str().unwrap_or_default())
 }
 
 /// The row of a body that was checked.

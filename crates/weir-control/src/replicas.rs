@@ -10,7 +10,7 @@ use weir_http::problem::Problem;
 use weir_store::{GateRow, MemberRole};
 use weir_wire::replicas::{Replica, Replicas};
 
-use crate::actor::{By, Viewer};
+use crate::actor::{By, InNamespaces, Viewer};
 use crate::error::ControlError;
 use crate::state::ControlState;
 
@@ -23,7 +23,7 @@ pub(crate) const LIVE_WITHIN: Duration = Duration::from_secs(15);
     responses((status = 200, description = "The gates that are alive", body = Replicas)))]
 pub(crate) async fn list(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Viewer>,
+    By { caller, .. }: By<InNamespaces<Viewer>>,
 ) -> Result<Json<Replicas>, ControlError> {
     let mut tx = control.reading("replicas.list", &caller).await?;
     let tenant = tx.tenants().find(caller.tenant_id).await?.ok_or_else(Problem::not_found)?;

@@ -12,6 +12,7 @@ mod deferred;
 mod documents;
 mod events;
 mod isolation;
+mod key_namespaces;
 mod keys;
 mod login_throttle;
 mod members;

@@ -54,14 +54,14 @@ pub struct DenialFilter {
     pub newer_than: Option<DenialId>,
     /// Only entries whose subject consists of some of these attributes, as a JSON object.
     pub subject_of: Option<Value>,
-    /// Only entries of this namespace.
-    pub namespace: Option<String>,
+    /// Only entries of these namespaces.
+    pub namespaces: Option<Vec<String>>,
 }
 
 impl DenialFilter {
     /// All denials of a tenant.
     pub const fn of(tenant_id: TenantId) -> Self {
-        Self { tenant_id, rule_id: None, newer_than: None, subject_of: None, namespace: None }
+        Self { tenant_id, rule_id: None, newer_than: None, subject_of: None, namespaces: None }
     }
 }
 
@@ -153,7 +153,7 @@ impl<'t> Denials<'t> {
                     AND ($3::uuid IS NULL OR id < $3)
                     AND ($4::uuid IS NULL OR id > $4)
                     AND ($6::jsonb IS NULL OR (subject <> '{}' AND subject <@ $6))
-                    AND ($7::text IS NULL OR namespace = $7)
+                    AND ($7::text[] IS NULL OR namespace = ANY($7))
                 ORDER BY id DESC
                 LIMIT $5
             ) d ON true
@@ -164,7 +164,7 @@ impl<'t> Denials<'t> {
             filter.newer_than.map(|id| uuid(id.to_u128())),
             page.fetch(),
             filter.subject_of,
-            filter.namespace,
+            filter.namespaces.as_deref(),
         )
         .fetch_all(self.conn)
         .await?;

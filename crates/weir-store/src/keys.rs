@@ -25,6 +25,8 @@ pub struct NewKey {
     pub name: String,
     /// The operations that the key permits.
     pub scopes: Vec<String>,
+    /// The only namespaces in which the key permits them. `None` permits them in all.
+    pub namespaces: Option<Vec<String>>,
     /// The public part of the secret.
     pub hint: String,
     /// The SHA-256 of the secret.
@@ -72,19 +74,21 @@ impl<'t> Keys<'t> {
                 id,
                 name,
                 scopes,
+                namespaces,
                 hint,
                 digest,
                 expires_at,
                 created_by,
                 created_at
             )
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
             RETURNING",
             "",
             uuid(new.tenant_id.to_u128()),
             uuid(new.id.to_u128()),
             new.name,
             &new.scopes,
+            new.namespaces.as_deref(),
             new.hint,
             &new.digest,
             new.expires_at.map(stored),

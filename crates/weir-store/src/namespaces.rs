@@ -60,7 +60,8 @@ impl<'t> Namespaces<'t> {
 
     /// Returns a namespace. One that nobody wrote has the default settings and revision 0.
     pub async fn find(self, tenant_id: TenantId, name: &str) -> Result<NamespaceRow, StoreError> {
-        let found = select(self.conn, tenant_id, (None, Some(name)), 1).await?.pop();
+        let only = [name.to_owned()];
+        let found = select(self.conn, tenant_id, (None, Some(&only)), 1).await?.pop();
         Ok(found.unwrap_or_else(|| NamespaceRow {
             name: name.to_owned(),
             rules: 0,
@@ -70,14 +71,15 @@ impl<'t> Namespaces<'t> {
         }))
     }
 
-    /// Lists the namespaces of a tenant that have rules or settings, by name.
+    /// Lists the namespaces of a tenant that have rules or settings, by name: all, or those of `only`.
     pub async fn list(
         self,
         tenant_id: TenantId,
+        only: Option<&[String]>,
         page: &Page<String>,
     ) -> Result<Listing<NamespaceRow>, StoreError> {
         let after = page.after.as_deref();
-        Ok(page.listing(select(self.conn, tenant_id, (after, None), page.fetch()).await?))
+        Ok(page.listing(select(self.conn, tenant_id, (after, only), page.fetch()).await?))
     }
 
     /// Returns the attributes by whose values the counters of a namespace are spread.
@@ -174,11 +176,11 @@ pub(crate) async fn spread(
     Ok(row.collect())
 }
 
-/// The namespaces after a name, or the one with a name.
+/// The namespaces after a name: all, or those of a list.
 async fn select(
     conn: &mut PooledConnection,
     tenant_id: TenantId,
-    (after, name): (Option<&str>, Option<&str>),
+    (after, only): (Option<&str>, Option<&[String]>),
     limit: i64,
 ) -> Result<Vec<NamespaceRow>, StoreError> {
     let rows = sqlx::query_as!(
@@ -204,12 +206,12 @@ async fn select(
         LEFT JOIN namespaces n ON n.tenant_id = $1 AND n.name = known.name
         WHERE
             ($2::text IS NULL OR known.name COLLATE "C" > $2)
-            AND ($3::text IS NULL OR known.name = $3)
+            AND ($3::text[] IS NULL OR known.name = ANY($3))
         ORDER BY known.name COLLATE "C"
         LIMIT $4"#,
         uuid(tenant_id.to_u128()),
         after,
-        name,
+        only,
         limit,
     )
     .fetch_all(conn)

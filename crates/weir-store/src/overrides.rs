@@ -39,8 +39,8 @@ pub struct OverrideWrite {
 pub struct OverrideFilter {
     /// Only overrides of this rule.
     pub rule_id: Option<RuleId>,
-    /// Only overrides of the rules in this namespace.
-    pub namespace: Option<String>,
+    /// Only overrides of the rules in these namespaces.
+    pub namespaces: Option<Vec<String>>,
     /// Only overrides with this text in a value of their subject, in any case.
     pub subject: Option<String>,
 }
@@ -229,8 +229,10 @@ impl<'t> Overrides<'t> {
                     )
                 )
                 AND (
-                    $6::text IS NULL
-                    OR rule_id IN (SELECT id FROM rules WHERE tenant_id = $1 AND namespace = $6)
+                    $6::text[] IS NULL
+                    OR rule_id IN (
+                        SELECT id FROM rules WHERE tenant_id = $1 AND namespace = ANY($6)
+                    )
                 )
             ORDER BY id
             LIMIT $4",
@@ -239,7 +241,7 @@ impl<'t> Overrides<'t> {
             page.after.map(|id| uuid(id.to_u128())),
             page.fetch(),
             filter.subject,
-            filter.namespace,
+            filter.namespaces.as_deref(),
         )
         .fetch_all(self.conn)
         .await?;

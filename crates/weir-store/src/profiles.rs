@@ -134,22 +134,26 @@ impl<'t> Profiles<'t> {
         Ok(row.map(ProfileRow::from))
     }
 
-    /// Lists the profiles of a tenant by name.
+    /// Lists the profiles of a tenant by name: all, or those that check in one of `namespaces`.
     pub async fn list(
         self,
         tenant_id: TenantId,
+        namespaces: Option<&[String]>,
         page: &Page<String>,
     ) -> Result<Listing<ProfileRow>, StoreError> {
         let rows = query_profiles!(
             "-- profiles.list
             SELECT",
             r#"FROM profiles
-            WHERE tenant_id = $1 AND ($2::text IS NULL OR name COLLATE "C" > $2)
+            WHERE tenant_id = $1
+                AND ($2::text IS NULL OR name COLLATE "C" > $2)
+                AND ($4::text[] IS NULL OR spec ->> 'namespace' = ANY($4))
             ORDER BY name COLLATE "C"
             LIMIT $3"#,
             uuid(tenant_id.to_u128()),
             page.after.as_deref(),
             page.fetch(),
+            namespaces,
         )
         .fetch_all(self.conn)
         .await?;

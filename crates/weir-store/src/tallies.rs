@@ -37,8 +37,8 @@ pub struct TallyFilter {
     pub tenant_id: TenantId,
     /// Only decisions of this rule. `None` counts whole requests.
     pub rule_id: Option<RuleId>,
-    /// Only decisions in this namespace.
-    pub namespace: Option<String>,
+    /// Only decisions in these namespaces.
+    pub namespaces: Option<Vec<String>>,
 }
 
 /// A range of time and its resolution.
@@ -109,7 +109,7 @@ impl<'t> Tallies<'t> {
                     sum(t.refunded)::bigint AS refunded,
                     sum(t.recorded)::bigint AS recorded
                 FROM weir_tallies($1, $2, $3, $4, $5) t
-                WHERE $6::text IS NULL OR t.namespace = $6
+                WHERE $6::text[] IS NULL OR t.namespace = ANY($6)
                 GROUP BY 1
             ) s ON true"#,
             uuid(filter.tenant_id.to_u128()),
@@ -117,7 +117,7 @@ impl<'t> Tallies<'t> {
             resolution.word(),
             *from,
             *to,
-            filter.namespace,
+            filter.namespaces.as_deref(),
             &bounds,
         )
         .fetch_all(self.conn)
@@ -146,7 +146,7 @@ impl<'t> Tallies<'t> {
                         sum(t.refunded)::bigint AS refunded,
                         sum(t.recorded)::bigint AS recorded
                     FROM weir_tallies($1, k.rule_id, $2, $3, $4) t
-                    WHERE $5::text IS NULL OR t.namespace = $5
+                    WHERE $5::text[] IS NULL OR t.namespace = ANY($5)
                 ) t
                 WHERE t.allowed IS NOT NULL
                 ORDER BY
@@ -177,7 +177,7 @@ impl<'t> Tallies<'t> {
             range.resolution.word(),
             stored(range.from),
             stored(range.to),
-            filter.namespace,
+            filter.namespaces.as_deref(),
             most_asked_first,
             i64::from(limit),
         )

@@ -144,6 +144,7 @@ fn key(tenant_id: TenantId) -> NewKey {
         tenant_id,
         name: "server".to_owned(),
         scopes: vec!["check".to_owned()],
+        namespaces: None,
         hint: "weir_abc".to_owned(),
         digest: digest(),
         expires_at: None,

@@ -59,8 +59,8 @@ pub struct TopFilter {
     pub tenant_id: TenantId,
     /// Only subjects of this rule.
     pub rule_id: Option<RuleId>,
-    /// Only subjects of the rules that are in this namespace now.
-    pub namespace: Option<String>,
+    /// Only subjects of the rules that are in these namespaces now.
+    pub namespaces: Option<Vec<String>>,
     /// The start of the range.
     pub from: Timestamp,
     /// The end of the range.
@@ -140,9 +140,9 @@ impl<'t> TopSubjects<'t> {
                     AS e (rule uuid, subject jsonb, checks bigint, denied bigint)
                 WHERE ($4::uuid IS NULL OR e.rule = $4)
                     AND (
-                        $7::text IS NULL
+                        $7::text[] IS NULL
                         OR e.rule IN (
-                            SELECT id FROM rules WHERE tenant_id = $1 AND namespace = $7
+                            SELECT id FROM rules WHERE tenant_id = $1 AND namespace = ANY($7)
                         )
                     )
                 GROUP BY e.rule, e.subject
@@ -173,7 +173,7 @@ impl<'t> TopSubjects<'t> {
             filter.rule_id.map(|id| uuid(id.to_u128())),
             filter.most_asked_first,
             i64::from(filter.limit),
-            filter.namespace,
+            filter.namespaces.as_deref(),
         )
         .fetch_all(self.conn)
         .await?;

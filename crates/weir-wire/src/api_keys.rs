@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::DateTime;
 
+/// Most namespaces of a key.
+pub const KEY_NAMESPACES_MAX: usize = 20;
+
 /// A permission of an API key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -37,6 +40,11 @@ pub struct CreateKey {
     /// The permissions of the key.
     #[cfg_attr(feature = "openapi", schema(min_items = 1, max_items = 6))]
     pub scopes: Vec<KeyScope>,
+    /// The only namespaces in which the key has its permissions, which are then `read` and `write` only: the others are not of a
+    /// namespace. If left out, the key is not restricted.
+    #[cfg_attr(feature = "openapi", schema(example = json!(["payments"])))]
+    #[serde(default)]
+    pub namespaces: Option<Vec<String>>,
     /// The time from which the key no longer works; if left out, it works until it is revoked.
     #[serde(default)]
     pub expires_at: Option<DateTime>,
@@ -52,6 +60,8 @@ pub struct ApiKey {
     pub name: String,
     /// The permissions of the key.
     pub scopes: Vec<KeyScope>,
+    /// The only namespaces in which the key has them; null if it is not restricted.
+    pub namespaces: Option<Vec<String>>,
     /// The public part of the secret: `weir_<hint>_…`.
     pub hint: String,
     /// The person or key that made it.
@@ -79,6 +89,8 @@ pub struct IssuedKey {
     pub name: String,
     /// The permissions of the key.
     pub scopes: Vec<KeyScope>,
+    /// The only namespaces in which the key has them; null if it is not restricted.
+    pub namespaces: Option<Vec<String>>,
     /// The public part of the secret: `weir_<hint>_…`.
     pub hint: String,
     /// The key to send as `Authorization: Bearer …`. It cannot be shown again.

@@ -15,6 +15,7 @@ use weir_domain::request::IDEMPOTENCY_KEY_BYTES_MAX;
 use weir_domain::reservation::{RESERVED_MAX_MS, RESERVED_MIN_MS};
 use weir_domain::rule::{CONDITIONS_MAX, COUNT_BY_MAX, DESCRIPTION_CHARS_MAX};
 
+use crate::api_keys::KEY_NAMESPACES_MAX;
 use crate::apply::APPLY_RULES_MAX;
 use crate::check::BATCH_MAX;
 use crate::deferred::{NOT_AFTER_MS_MAX, NOT_AFTER_MS_MIN};
@@ -206,7 +207,9 @@ fn other_fields() -> Vec<(&'static str, &'static str, Value)> {
     let checks_min = json!({ "minimum": 1, "maximum": CHECKS_MIN_MAX });
     let reason = json!({ "pattern": PROSE, "maxLength": REASON_CHARS_MAX });
     let attributes = json!({ "minProperties": 1, "maxProperties": COUNT_BY_MAX });
+    let namespaces = json!({ "items": { "type": "string", "pattern": NAMESPACE } });
     vec![
+        ("CreateKey", "namespaces", with(list(KEY_NAMESPACES_MAX), &namespaces)),
         ("InspectSubjectBody", "attributes", attributes),
         ("RaiseSubjectBody", "subject", texts(COUNT_BY_MAX)),
         ("RaiseSubjectBody", "reason", reason.clone()),

@@ -27,6 +27,7 @@ await scenario("keys", async ({ page, shoot }) => {
     const third = await rotate(page, shoot, "Revoke immediately");
     await passes(third);
     await revoke(page);
+    await restrict(page, shoot);
 });
 
 async function create(page, shoot) {
@@ -72,6 +73,27 @@ async function revoke(page) {
     await dialog.getByLabel(`Type ${name} to confirm`).fill(name);
     await dialog.getByRole("button", { name: "Revoke key" }).click();
     await page.getByText("No API keys yet").waitFor();
+}
+
+/** A key for automation that is restricted to two namespaces. */
+async function restrict(page, shoot) {
+    await page.getByRole("button", { name: "New key" }).click();
+    const namespaces = page.getByLabel("Only in these namespaces");
+    assert.equal(await namespaces.count(), 0, "a key for the gates has no namespaces");
+    await page.getByLabel(/^check:/).uncheck();
+    await page.getByLabel(/^write:/).check();
+    await page.getByLabel("Name", { exact: true }).fill(name);
+    await namespaces.fill("payments, Web");
+    await page.getByText("`Web` must be 1 to 63 lower-case letters").waitFor();
+    assert.ok(await page.getByRole("button", { name: "Create key" }).isDisabled());
+    await namespaces.fill("payments, web");
+    await shoot("keys-namespaces");
+    await page.getByRole("button", { name: "Create key" }).click();
+    await shown(page, `Key ${name}`);
+    await page.getByRole("button", { name: "I have saved it" }).click();
+    await row(page).getByText("payments", { exact: true }).waitFor();
+    await row(page).getByText("web", { exact: true }).waitFor();
+    await shoot("keys-restricted");
 }
 
 /** The displayed secret. The button that copies it has focus, and Escape does not close the dialog. */

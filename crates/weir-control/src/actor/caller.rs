@@ -5,6 +5,7 @@ use weir_store::{Actor, MemberRole};
 
 use crate::actor::denials::Log;
 use crate::actor::denied::Denial;
+use crate::actor::namespaces::Namespaces;
 use crate::actor::origin::Origin;
 use crate::state::ControlState;
 
@@ -14,6 +15,8 @@ pub(crate) struct Caller {
     pub(crate) tenant_id: TenantId,
     pub(crate) actor: Actor,
     pub(crate) role: MemberRole,
+    /// The namespaces in which the caller has the role.
+    pub(crate) namespaces: Namespaces,
     pub(crate) suspended: bool,
     /// The method and path of the request.
     pub(crate) operation: String,

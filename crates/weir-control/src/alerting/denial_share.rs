@@ -60,12 +60,12 @@ impl<'a> DenialShare<'a> {
 
     /// The checks that are watched.
     pub(super) fn filter(&self, tenant_id: TenantId) -> TallyFilter {
-        let (rule_id, namespace) = match self.of {
+        let (rule_id, namespaces) = match self.of {
             Watched::Everything => (None, None),
-            Watched::Namespace(name) => (None, Some(name.clone())),
+            Watched::Namespace(name) => (None, Some(vec![name.clone()])),
             Watched::Rule(id) => (Some(*id), None),
         };
-        TallyFilter { tenant_id, rule_id, namespace }
+        TallyFilter { tenant_id, rule_id, namespaces }
     }
 
     /// The start and the end of the window of an evaluation. The part of the present minute that is over is added to the

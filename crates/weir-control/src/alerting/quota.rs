@@ -116,7 +116,7 @@ async fn subjects(
     let filter = TopFilter {
         tenant_id: row.tenant_id,
         rule_id: Some(row.id),
-        namespace: None,
+        namespaces: None,
         from: now.plus_ms(-LOOK_BACK_MS),
         to: now.plus_ms(SKETCH_MS),
         most_asked_first: true,

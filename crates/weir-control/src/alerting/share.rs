@@ -35,7 +35,7 @@ pub(super) async fn findings(
         "rule": rule.map(|row| json!({
             "id": row.id.to_string(), "namespace": row.namespace, "name": row.name,
         })),
-        "namespace": filter.namespace,
+        "namespace": filter.namespaces.iter().flatten().next(),
         "denied": checks.denied,
         "checks": checks.all,
         "share_percent": share.share_percent,

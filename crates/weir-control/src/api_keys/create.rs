@@ -1,14 +1,17 @@
 //! `POST /tenants/{tenant}/keys`
 
+use std::collections::BTreeSet;
+
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use weir_domain::api_key::ApiKeySecret;
 use weir_domain::ceilings::Ceiling;
 use weir_domain::id::KeyId;
+use weir_domain::names::namespace;
 use weir_http::problem::Problem;
 use weir_store::NewKey;
-use weir_wire::api_keys::{CreateKey, IssuedKey};
+use weir_wire::api_keys::{CreateKey, IssuedKey, KEY_NAMESPACES_MAX, KeyScope};
 
 use crate::actor::{Admin, By};
 use crate::answers::to_value;
@@ -39,6 +42,7 @@ pub(crate) async fn create(
         let reason = format!("must name from 1 to {SCOPES_MAX} scopes");
         return Err(Problem::invalid_field("scopes", reason).into());
     }
+    let namespaces = namespaces(&body)?;
     let expires_at = body.expires_at.map(|at| at.0);
     if expires_at.is_some_and(|at| at <= control.clock.now()) {
         return Err(Problem::invalid_field("expires_at", "must be in the future").into());
@@ -56,6 +60,7 @@ pub(crate) async fn create(
         tenant_id,
         name: body.name,
         scopes: api_keys::words(&body.scopes),
+        namespaces,
         hint: secret.hint(),
         digest: secret.digest().0,
         expires_at,
@@ -69,4 +74,25 @@ pub(crate) async fn create(
     let to_repeats = format!("{} was made by the first request; its secret was shown then", row.id);
     let shown = api_keys::issued(row, secret.expose());
     change.answer_once(StatusCode::CREATED, &shown, to_repeats).await
+}
+
+/// The namespaces to which the key is restricted, each once.
+fn namespaces(body: &CreateKey) -> Result<Option<Vec<String>>, Problem> {
+    let Some(names) = &body.namespaces else { return Ok(None) };
+    if !(1..=KEY_NAMESPACES_MAX).contains(&names.len()) {
+        let reason = format!(
+            "must hold from 1 to {KEY_NAMESPACES_MAX} namespaces; without it, the key is not restricted"
+        );
+        return Err(Problem::invalid_field("namespaces", reason));
+    }
+    for (at, name) in names.iter().enumerate() {
+        let invalid = |reason| Problem::invalid_field(format!("namespaces[{at}]"), reason);
+        namespace(name).map_err(invalid)?;
+    }
+    if !body.scopes.iter().all(|scope| matches!(scope, KeyScope::Read | KeyScope::Write)) {
+        let reason = "can restrict only keys whose scopes are `read` and `write`";
+        return Err(Problem::invalid_field("namespaces", reason));
+    }
+    let unique: BTreeSet<&String> = names.iter().collect();
+    Ok(Some(unique.into_iter().cloned().collect()))
 }

@@ -73,6 +73,7 @@ impl Plan {
         }
         if body.prune {
             plan.deletes = stored.rest_of(&body.set);
+            plan.deletes.retain(|row| change.caller.namespaces.contain(&row.namespace));
         }
         Ok(plan)
     }

@@ -6,7 +6,7 @@ use weir_http::params::Query;
 use weir_wire::namespaces::NamespaceAnswer;
 use weir_wire::page::Page;
 
-use crate::actor::{By, Viewer};
+use crate::actor::{By, InNamespaces, Viewer};
 use crate::error::ControlError;
 use crate::listing::{List, ListQuery};
 use crate::namespaces::answer_of;
@@ -18,13 +18,14 @@ use crate::state::ControlState;
     responses((status = 200, description = "The namespaces", body = Page<NamespaceAnswer>)))]
 pub(crate) async fn list(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Viewer>,
+    By { caller, .. }: By<InNamespaces<Viewer>>,
     Query(query): Query<ListQuery>,
 ) -> Result<Json<Page<NamespaceAnswer>>, ControlError> {
     let tenant_id = caller.tenant_id;
-    let list = List::new(&["namespaces", &tenant_id.to_string()], query)?;
+    let only = caller.namespaces.only();
+    let list = List::new(&["namespaces", &tenant_id.to_string(), &format!("{only:?}")], query)?;
     let page = list.page(Some::<String>)?;
     let mut tx = control.reading("namespaces.list", &caller).await?;
-    let listing = tx.namespaces().list(tenant_id, &page).await?;
+    let listing = tx.namespaces().list(tenant_id, only, &page).await?;
     Ok(Json(list.answer(listing, |row| row.name.clone(), answer_of)))
 }

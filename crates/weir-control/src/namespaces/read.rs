@@ -6,7 +6,7 @@ use axum::response::Response;
 use weir_http::params::Path;
 use weir_wire::namespaces::NamespaceAnswer;
 
-use crate::actor::{By, Viewer};
+use crate::actor::{By, InNamespaces, Viewer};
 use crate::answers::{answer, to_value};
 use crate::error::ControlError;
 use crate::namespaces::{answer_of, checked_name};
@@ -22,10 +22,11 @@ use crate::state::ControlState;
         headers(("ETag" = String, description = "The revision, for `If-Match`")))))]
 pub(crate) async fn read(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Viewer>,
+    By { caller, .. }: By<InNamespaces<Viewer>>,
     Path((_, name)): Path<(String, String)>,
 ) -> Result<Response, ControlError> {
     checked_name(&name)?;
+    caller.namespaces.admit(&name)?;
     let mut tx = control.reading("namespaces.read", &caller).await?;
     let row = tx.namespaces().find(caller.tenant_id, &name).await?;
     Ok(answer(StatusCode::OK, &to_value(&answer_of(row))?))

@@ -11,7 +11,7 @@ use weir_store::NamespaceWrite;
 use weir_wire::namespaces::{NamespaceAnswer, NamespaceBody};
 use weir_wire::problem::ErrorCode;
 
-use crate::actor::{By, Editor};
+use crate::actor::{By, Editor, InNamespaces};
 use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::etag::IfMatch;
@@ -41,12 +41,13 @@ use crate::state::ControlState;
     ))]
 pub(crate) async fn update(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Editor>,
+    By { caller, .. }: By<InNamespaces<Editor>>,
     Path((_, name)): Path<(String, String)>,
     if_match: IfMatch,
     Input { body, once }: Input<NamespaceBody>,
 ) -> Result<Response, ControlError> {
     checked_name(&name)?;
+    caller.namespaces.admit(&name)?;
     let spread_by = body.parse().map_err(Problem::invalid)?;
     let mut change = control.change("namespaces.update", caller, once).await?;
     let expected = if_match.required()?;

@@ -17,7 +17,7 @@ use weir_wire::overrides::{
 };
 use weir_wire::problem::{ErrorCode, FieldProblem};
 
-use crate::actor::{By, Editor};
+use crate::actor::{By, Editor, InNamespaces};
 use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::input::Input;
@@ -45,7 +45,7 @@ const RETRY_AFTER_S: u32 = 1;
     ))]
 pub(crate) async fn bulk(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Editor>,
+    By { caller, .. }: By<InNamespaces<Editor>>,
     Input { body, once }: Input<BulkOverridesBody>,
 ) -> Result<Response, ControlError> {
     let count = body.overrides.len();
@@ -63,6 +63,9 @@ pub(crate) async fn bulk(
     once.clone().claim(&mut reading, Owner::Tenant(tenant_id), control.clock.now()).await?;
     let rules = rules_of(&mut reading, tenant_id, &body.overrides).await?;
     drop(reading);
+    for rule in rules.values() {
+        caller.namespaces.admit(&rule.namespace)?;
+    }
     // No transaction is open here, because the checks take long.
     let stored = checked_all(&body.overrides, &rules, control.clock.now())?;
 

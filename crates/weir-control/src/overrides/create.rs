@@ -10,7 +10,7 @@ use weir_store::OverrideWrite;
 use weir_wire::overrides::{OverrideAnswer, OverrideBody};
 use weir_wire::problem::ErrorCode;
 
-use crate::actor::{By, Editor};
+use crate::actor::{By, Editor, InNamespaces};
 use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::input::Input;
@@ -28,7 +28,7 @@ use crate::state::{ControlSettings, ControlState};
     ))]
 pub(crate) async fn create(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Editor>,
+    By { caller, .. }: By<InNamespaces<Editor>>,
     Input { body, once }: Input<OverrideBody>,
 ) -> Result<Response, ControlError> {
     let mut change = control.change("overrides.create", caller, once).await?;
@@ -52,7 +52,9 @@ pub(crate) async fn rule_of(change: &mut Change, rule_id: &str) -> Result<Rule, 
     let missing = || Problem::invalid_field("rule_id", "is not a rule of this tenant");
     let rule_id = rule_id.parse().map_err(|_| missing())?;
     let row = change.tx.rules().find(change.caller.tenant_id, rule_id).await?;
-    Ok(CheckedRule::stored(&row.ok_or_else(missing)?)?.rule)
+    let row = row.ok_or_else(missing)?;
+    change.caller.namespaces.admit(&row.namespace)?;
+    Ok(CheckedRule::stored(&row)?.rule)
 }
 
 /// Refuses overrides above the bound of the tenant.

@@ -6,11 +6,12 @@ use weir_domain::id::OverrideId;
 use weir_http::params::Path;
 use weir_http::problem::Problem;
 
-use crate::actor::{By, Editor};
+use crate::actor::{By, Editor, InNamespaces};
 use crate::change::Object;
 use crate::error::ControlError;
 use crate::etag::IfMatch;
 use crate::input::Once;
+use crate::overrides;
 use crate::state::ControlState;
 
 /// Delete an override: the rule's own limits hold again.
@@ -26,7 +27,7 @@ use crate::state::ControlState;
     ))]
 pub(crate) async fn delete(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Editor>,
+    By { caller, .. }: By<InNamespaces<Editor>>,
     Path((_, id)): Path<(String, String)>,
     if_match: IfMatch,
 ) -> Result<Response, ControlError> {
@@ -34,6 +35,9 @@ pub(crate) async fn delete(
     let expected = if_match.optional()?;
     let mut change = control.change("overrides.delete", caller, Once::not_stored()).await?;
     let tenant_id = change.caller.tenant_id;
+    if let Some(row) = change.tx.overrides().find(tenant_id, override_id).await? {
+        overrides::admit(&mut change.tx, &change.caller, &row).await?;
+    }
     let row = change.tx.overrides().delete(tenant_id, override_id, expected).await?;
     let row = row.ok_or_else(Problem::not_found)?;
     let object = Object::new("override", &override_id);

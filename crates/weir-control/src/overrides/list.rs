@@ -11,7 +11,7 @@ use weir_store::OverrideFilter;
 use weir_wire::overrides::OverrideAnswer;
 use weir_wire::page::Page;
 
-use crate::actor::{By, Viewer};
+use crate::actor::{By, InNamespaces, Viewer};
 use crate::error::ControlError;
 use crate::listing::{List, ListQuery};
 use crate::names;
@@ -43,17 +43,18 @@ pub(crate) struct OverridesQuery {
     responses((status = 200, description = "The overrides", body = Page<OverrideAnswer>)))]
 pub(crate) async fn list(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Viewer>,
+    By { caller, .. }: By<InNamespaces<Viewer>>,
     Query(query): Query<OverridesQuery>,
 ) -> Result<Json<Page<OverrideAnswer>>, ControlError> {
     let tenant_id = caller.tenant_id;
     let subject = names::text_filter("subject", query.subject)?;
     let namespace = names::namespace_filter(query.namespace)?;
+    let namespaces = caller.namespaces.filter(namespace)?;
     let of = [
         "overrides",
         &tenant_id.to_string(),
         query.rule_id.as_deref().unwrap_or("*"),
-        namespace.as_deref().unwrap_or("*"),
+        &format!("{namespaces:?}"),
         subject.as_deref().unwrap_or(""),
     ];
     let list = List::new(&of, ListQuery { limit: query.limit, cursor: query.cursor })?;
@@ -66,7 +67,7 @@ pub(crate) async fn list(
     };
     let page = list.page(|key: String| key.parse().ok())?;
     let mut tx = control.reading("overrides.list", &caller).await?;
-    let filter = OverrideFilter { rule_id, namespace, subject };
+    let filter = OverrideFilter { rule_id, namespaces, subject };
     let listing = tx.overrides().list(tenant_id, &filter, &page).await?;
     let page = list.answer(listing, |row| row.id.to_string(), |row| override_answer(&row));
     let data = page.data.into_iter().collect::<Result<_, _>>()?;

@@ -9,13 +9,13 @@ use weir_http::problem::Problem;
 use weir_store::OverrideWrite;
 use weir_wire::overrides::{OverrideAnswer, OverrideBody};
 
-use crate::actor::{By, Editor};
+use crate::actor::{By, Editor, InNamespaces};
 use crate::change::Object;
 use crate::error::ControlError;
 use crate::etag::IfMatch;
 use crate::input::Input;
 use crate::overrides::create::rule_of;
-use crate::overrides::{checked, override_answer};
+use crate::overrides::{admit, checked, override_answer};
 use crate::state::ControlState;
 
 /// Replace an override, based on the revision named in `If-Match`. It stays with its rule.
@@ -35,7 +35,7 @@ use crate::state::ControlState;
     ))]
 pub(crate) async fn update(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Editor>,
+    By { caller, .. }: By<InNamespaces<Editor>>,
     Path((_, id)): Path<(String, String)>,
     if_match: IfMatch,
     Input { body, once }: Input<OverrideBody>,
@@ -45,6 +45,7 @@ pub(crate) async fn update(
     let tenant_id = change.caller.tenant_id;
     let before = change.tx.overrides().find(tenant_id, override_id).await?;
     let before = before.ok_or_else(Problem::not_found)?;
+    admit(&mut change.tx, &change.caller, &before).await?;
     let expected = if_match.required()?;
     if body.rule_id != before.rule_id.to_string() {
         return Err(Problem::invalid_field("rule_id", "must stay the same").into());

@@ -9,7 +9,7 @@ use weir_http::problem::Problem;
 use weir_wire::problem::ErrorCode;
 use weir_wire::profiles::{ProfileAnswer, ProfileBody};
 
-use crate::actor::{By, Editor};
+use crate::actor::{By, Editor, InNamespaces};
 use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::input::Input;
@@ -26,10 +26,11 @@ use crate::state::ControlState;
     ))]
 pub(crate) async fn create(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Editor>,
+    By { caller, .. }: By<InNamespaces<Editor>>,
     Input { body, once }: Input<ProfileBody>,
 ) -> Result<Response, ControlError> {
     body.clone().parse().map_err(Problem::invalid)?;
+    caller.namespaces.admit(&body.namespace)?;
     let mut change = control.change("profiles.create", caller, once).await?;
     refuse_above_bound(&mut change).await?;
     let id = control.id(ProfileId::new);

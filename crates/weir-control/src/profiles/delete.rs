@@ -6,11 +6,12 @@ use weir_domain::id::ProfileId;
 use weir_http::params::Path;
 use weir_http::problem::Problem;
 
-use crate::actor::{By, Editor};
+use crate::actor::{By, Editor, InNamespaces};
 use crate::change::Object;
 use crate::error::ControlError;
 use crate::etag::IfMatch;
 use crate::input::Once;
+use crate::profiles::admit;
 use crate::state::ControlState;
 
 /// Delete a profile. Proxies that ask by its name get 503.
@@ -26,7 +27,7 @@ use crate::state::ControlState;
     ))]
 pub(crate) async fn delete(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Editor>,
+    By { caller, .. }: By<InNamespaces<Editor>>,
     Path((_, id)): Path<(String, String)>,
     if_match: IfMatch,
 ) -> Result<Response, ControlError> {
@@ -36,6 +37,7 @@ pub(crate) async fn delete(
     let tenant_id = change.caller.tenant_id;
     let row = change.tx.profiles().delete(tenant_id, id, expected).await?;
     let row = row.ok_or_else(Problem::not_found)?;
+    admit(&change.caller, &row)?;
     let object = Object::new("profile", &id);
     change.audit("profile.delete", object, Some(row.spec), None).await?;
     change.done().await

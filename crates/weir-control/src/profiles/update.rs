@@ -8,12 +8,12 @@ use weir_http::params::Path;
 use weir_http::problem::Problem;
 use weir_wire::profiles::{ProfileAnswer, ProfileBody};
 
-use crate::actor::{By, Editor};
+use crate::actor::{By, Editor, InNamespaces};
 use crate::change::Object;
 use crate::error::ControlError;
 use crate::etag::IfMatch;
 use crate::input::Input;
-use crate::profiles::{profile_answer, write};
+use crate::profiles::{admit, profile_answer, write};
 use crate::state::ControlState;
 
 /// Replace a profile, based on the revision named in `If-Match`. Proxies that ask by its former name get 503.
@@ -33,17 +33,19 @@ use crate::state::ControlState;
     ))]
 pub(crate) async fn update(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Editor>,
+    By { caller, .. }: By<InNamespaces<Editor>>,
     Path((_, id)): Path<(String, String)>,
     if_match: IfMatch,
     Input { body, once }: Input<ProfileBody>,
 ) -> Result<Response, ControlError> {
     let id: ProfileId = id.parse().map_err(|_| Problem::not_found())?;
     body.clone().parse().map_err(Problem::invalid)?;
+    caller.namespaces.admit(&body.namespace)?;
     let mut change = control.change("profiles.update", caller, once).await?;
     let tenant_id = change.caller.tenant_id;
     let before = change.tx.profiles().find(tenant_id, id).await?;
     let before = before.ok_or_else(Problem::not_found)?;
+    admit(&change.caller, &before)?;
     let expected = if_match.required()?;
     let write = write(tenant_id, id, &body, change.now)?;
     let row = change.tx.profiles().update(&write, expected).await?;

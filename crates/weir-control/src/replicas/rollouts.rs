@@ -11,7 +11,7 @@ use weir_store::{GateReport, Rollout as Row};
 use weir_wire::replicas::{GateRollout, Rollout, Rollouts};
 
 use super::LIVE_WITHIN;
-use crate::actor::{By, Viewer};
+use crate::actor::{By, InNamespaces, Viewer};
 use crate::error::ControlError;
 use crate::state::ControlState;
 
@@ -34,7 +34,7 @@ const LIMIT_MAX: u32 = 200;
     responses((status = 200, description = "The newest change first", body = Rollouts)))]
 pub(crate) async fn list(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Viewer>,
+    By { caller, .. }: By<InNamespaces<Viewer>>,
     Query(query): Query<RolloutsQuery>,
 ) -> Result<Json<Rollouts>, ControlError> {
     let limit = query.limit.unwrap_or(LIMIT_DEFAULT);

@@ -10,7 +10,7 @@ use weir_store::{RuleRow, RuleWrite};
 use weir_wire::problem::ErrorCode;
 use weir_wire::rules::{RuleAnswer, RuleBody};
 
-use crate::actor::{By, Editor};
+use crate::actor::{By, Editor, InNamespaces};
 use crate::ceilings;
 use crate::change::{Change, Object};
 use crate::error::ControlError;
@@ -30,10 +30,11 @@ use crate::state::{ControlSettings, ControlState};
     ))]
 pub(crate) async fn create(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Editor>,
+    By { caller, .. }: By<InNamespaces<Editor>>,
     Input { body, once }: Input<RuleBody>,
 ) -> Result<Response, ControlError> {
     let checked = CheckedRule::new(body)?;
+    caller.namespaces.admit(&checked.body.namespace)?;
     let mut change = control.change("rules.create", caller, once).await?;
     let row = insert(&control, &mut change, &checked, None).await?;
     change.answer(StatusCode::CREATED, &rule_answer(&row)?).await

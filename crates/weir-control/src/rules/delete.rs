@@ -6,11 +6,12 @@ use weir_domain::id::RuleId;
 use weir_http::params::Path;
 use weir_http::problem::Problem;
 
-use crate::actor::{By, Editor};
+use crate::actor::{By, Editor, InNamespaces};
 use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::etag::IfMatch;
 use crate::input::Once;
+use crate::rules::update::find;
 use crate::state::ControlState;
 
 /// Delete a rule with its overrides and revisions.
@@ -26,13 +27,14 @@ use crate::state::ControlState;
     ))]
 pub(crate) async fn delete(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Editor>,
+    By { caller, .. }: By<InNamespaces<Editor>>,
     Path((_, rule)): Path<(String, String)>,
     if_match: IfMatch,
 ) -> Result<Response, ControlError> {
     let rule_id: RuleId = rule.parse().map_err(|_| Problem::not_found())?;
     let expected = if_match.optional()?;
     let mut change = control.change("rules.delete", caller, Once::not_stored()).await?;
+    find(&mut change, rule_id).await?;
     delete_stored(&mut change, rule_id, expected).await?;
     change.done().await
 }

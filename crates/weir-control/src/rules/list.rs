@@ -11,7 +11,7 @@ use weir_store::{RuleActivity, RuleAfter, RuleFilter, RuleHas, RuleRow};
 use weir_wire::page::Page;
 use weir_wire::rules::{RULE_IDS_MAX, RuleAnswer};
 
-use crate::actor::{By, Viewer};
+use crate::actor::{By, InNamespaces, Viewer};
 use crate::error::ControlError;
 use crate::listing::{List, ListQuery};
 use crate::names;
@@ -55,17 +55,18 @@ pub(crate) enum RulesHave {
     responses((status = 200, description = "The rules", body = Page<RuleAnswer>)))]
 pub(crate) async fn list(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Viewer>,
+    By { caller, .. }: By<InNamespaces<Viewer>>,
     Query(query): Query<RulesQuery>,
 ) -> Result<Json<Page<RuleAnswer>>, ControlError> {
     let has = query.has.map(|property| match property {
         RulesHave::CountBy => RuleHas::CountBy,
         RulesHave::Quota => RuleHas::Quota,
     });
+    let namespace = names::namespace_filter(query.namespace)?;
     let of_ids = query.ids.clone().unwrap_or_else(|| "*".to_owned());
     let ids = query.ids.as_deref().map(rule_ids).transpose()?;
     let filter = RuleFilter {
-        namespace: names::namespace_filter(query.namespace)?,
+        namespaces: caller.namespaces.filter(namespace)?,
         search: names::text_filter("search", query.search)?,
         ids,
         has,
@@ -73,7 +74,7 @@ pub(crate) async fn list(
     let of = [
         "rules",
         &caller.tenant_id.to_string(),
-        filter.namespace.as_deref().unwrap_or("*"),
+        &format!("{:?}", filter.namespaces),
         filter.search.as_deref().unwrap_or_default(),
         &of_ids,
         &format!("{has:?}"),

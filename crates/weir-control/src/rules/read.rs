@@ -8,7 +8,7 @@ use weir_http::params::Path;
 use weir_http::problem::Problem;
 use weir_wire::rules::RuleAnswer;
 
-use crate::actor::{By, Viewer};
+use crate::actor::{By, InNamespaces, Viewer};
 use crate::answers::{answer, to_value};
 use crate::error::ControlError;
 use crate::rules::rule_answer;
@@ -24,11 +24,12 @@ use crate::state::ControlState;
         headers(("ETag" = String, description = "The revision, for `If-Match`")))))]
 pub(crate) async fn read(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Viewer>,
+    By { caller, .. }: By<InNamespaces<Viewer>>,
     Path((_, rule)): Path<(String, String)>,
 ) -> Result<Response, ControlError> {
     let rule_id: RuleId = rule.parse().map_err(|_| Problem::not_found())?;
     let mut tx = control.reading("rules.read", &caller).await?;
     let row = tx.rules().find(caller.tenant_id, rule_id).await?.ok_or_else(Problem::not_found)?;
+    caller.namespaces.admit(&row.namespace)?;
     Ok(answer(StatusCode::OK, &to_value(&rule_answer(&row)?)?))
 }

@@ -9,7 +9,7 @@ use weir_http::problem::Problem;
 use weir_wire::audit::RevertRule;
 use weir_wire::rules::{RuleAnswer, RuleBody};
 
-use crate::actor::{By, Editor};
+use crate::actor::{By, Editor, InNamespaces};
 use crate::change::Object;
 use crate::error::ControlError;
 use crate::etag::IfMatch;
@@ -35,7 +35,7 @@ use crate::state::ControlState;
     ))]
 pub(crate) async fn revert(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Editor>,
+    By { caller, .. }: By<InNamespaces<Editor>>,
     Path((_, rule)): Path<(String, String)>,
     if_match: IfMatch,
     Input { body, once }: Input<RevertRule>,
@@ -50,6 +50,7 @@ pub(crate) async fn revert(
         .ok_or_else(|| Problem::invalid_field("revision", "names no revision of this rule"))?;
     let old: RuleBody = serde_json::from_value(wanted.after).map_err(Problem::internal)?;
     let checked = CheckedRule::new(old)?;
+    change.caller.namespaces.admit(&checked.body.namespace)?;
     let expected = expected.unwrap_or(before.revision);
     let row = replace(&mut change, &before, &checked, expected, None).await?;
     let object = Object::new("rule", &rule_id);

@@ -9,7 +9,7 @@ use weir_store::RevisionRow;
 use weir_wire::audit::RuleRevision;
 use weir_wire::page::Page;
 
-use crate::actor::{By, Viewer};
+use crate::actor::{By, InNamespaces, Viewer};
 use crate::audit;
 use crate::error::ControlError;
 use crate::listing::{List, ListQuery};
@@ -25,7 +25,7 @@ use crate::state::ControlState;
     responses((status = 200, description = "The revisions", body = Page<RuleRevision>)))]
 pub(crate) async fn list(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Viewer>,
+    By { caller, .. }: By<InNamespaces<Viewer>>,
     Path((_, rule)): Path<(String, String)>,
     Query(query): Query<ListQuery>,
 ) -> Result<Json<Page<RuleRevision>>, ControlError> {
@@ -34,7 +34,8 @@ pub(crate) async fn list(
     let page = list.page(Some::<u64>)?;
     let mut tx = control.reading("rules.revisions", &caller).await?;
     let tenant_id = caller.tenant_id;
-    tx.rules().find(tenant_id, rule_id).await?.ok_or_else(Problem::not_found)?;
+    let rule = tx.rules().find(tenant_id, rule_id).await?.ok_or_else(Problem::not_found)?;
+    caller.namespaces.admit(&rule.namespace)?;
     let listing = tx.rules().revisions(tenant_id, rule_id, &page).await?;
     Ok(Json(list.answer(listing, |row| row.revision, revision)))
 }

@@ -12,7 +12,7 @@ use weir_store::{OverrideFilter, Page, RuleRow, RuleWrite};
 use weir_wire::problem::ErrorCode;
 use weir_wire::rules::{RuleAnswer, RuleBody};
 
-use crate::actor::{By, Editor};
+use crate::actor::{By, Editor, InNamespaces};
 use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::etag::IfMatch;
@@ -41,13 +41,14 @@ use crate::state::ControlState;
     ))]
 pub(crate) async fn update(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Editor>,
+    By { caller, .. }: By<InNamespaces<Editor>>,
     Path((_, rule)): Path<(String, String)>,
     if_match: IfMatch,
     Input { body, once }: Input<RuleBody>,
 ) -> Result<Response, ControlError> {
     let rule_id: RuleId = rule.parse().map_err(|_| Problem::not_found())?;
     let checked = CheckedRule::new(body)?;
+    caller.namespaces.admit(&checked.body.namespace)?;
     let mut change = control.change("rules.update", caller, once).await?;
     let before = find(&mut change, rule_id).await?;
     let expected = if_match.required()?;
@@ -73,7 +74,9 @@ pub(crate) async fn update_stored(
 /// The rule to change.
 pub(crate) async fn find(change: &mut Change, rule_id: RuleId) -> Result<RuleRow, ControlError> {
     let found = change.tx.rules().find(change.caller.tenant_id, rule_id).await?;
-    Ok(found.ok_or_else(Problem::not_found)?)
+    let found = found.ok_or_else(Problem::not_found)?;
+    change.caller.namespaces.admit(&found.namespace)?;
+    Ok(found)
 }
 
 /// Replaces `before` with a checked rule, if it still has the expected revision.

@@ -52,6 +52,7 @@ impl Rules {
         body: &SimulateBody,
     ) -> Result<Self, ControlError> {
         let rule = checked(&body.rule)?;
+        caller.namespaces.admit(rule.namespace())?;
         let caller = caller.clone();
         let mut rules = Self {
             caller,

@@ -11,7 +11,7 @@ use weir_wire::simulate::{SimulateAnswer, SimulateBody, Source};
 
 use super::room::{Permit, Refused};
 use super::rules::{Checks, Rules};
-use crate::actor::{By, Viewer};
+use crate::actor::{By, InNamespaces, Viewer};
 use crate::ceilings::too_often;
 use crate::error::ControlError;
 use crate::state::ControlState;
@@ -34,7 +34,7 @@ const AGAIN_S: u32 = 2;
     ))]
 pub(crate) async fn simulate(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Viewer>,
+    By { caller, .. }: By<InNamespaces<Viewer>>,
     Json(body): Json<SimulateBody>,
 ) -> Result<Json<SimulateAnswer>, ControlError> {
     let rules = Rules::load(&control, &caller, &body).await?;

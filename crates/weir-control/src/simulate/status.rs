@@ -6,7 +6,7 @@ use weir_http::json::Json;
 use weir_http::problem::Problem;
 use weir_wire::simulate::{Recorded, RecordedNamespace};
 
-use crate::actor::{By, Viewer};
+use crate::actor::{By, InNamespaces, Viewer};
 use crate::error::ControlError;
 use crate::state::ControlState;
 
@@ -16,11 +16,12 @@ use crate::state::ControlState;
     responses((status = 200, description = "What there is to replay", body = Recorded)))]
 pub(crate) async fn status(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Viewer>,
+    By { caller, .. }: By<InNamespaces<Viewer>>,
 ) -> Result<Json<Recorded>, ControlError> {
     let mut tx = control.reading("samples.extents", &caller).await?;
     let tenant = tx.tenants().find(caller.tenant_id).await?.ok_or_else(Problem::not_found)?;
-    let extents = tx.samples().extents(caller.tenant_id).await?;
+    let mut extents = tx.samples().extents(caller.tenant_id).await?;
+    extents.retain(|extent| caller.namespaces.contain(&extent.namespace));
     let namespace = |extent: weir_store::SampleExtent| RecordedNamespace {
         namespace: extent.namespace,
         from: extent.since.into(),

@@ -18,7 +18,7 @@ use weir_wire::words::{Consistency, OnStoreFailure, Over};
 
 use super::recorded::{self, Found, Wanted};
 use super::run::{HOUR_MS, enter};
-use crate::actor::{By, Viewer};
+use crate::actor::{By, InNamespaces, Viewer};
 use crate::error::ControlError;
 use crate::state::ControlState;
 use choice::Choice;
@@ -43,7 +43,7 @@ const DEADLINE: Duration = Duration::from_secs(6);
     ))]
 pub(crate) async fn suggest(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Viewer>,
+    By { caller, .. }: By<InNamespaces<Viewer>>,
     Json(body): Json<SuggestBody>,
 ) -> Result<Json<SuggestAnswer>, ControlError> {
     if !(0.0..=SHARE_DENIED_MAX).contains(&body.share_denied) {
@@ -51,6 +51,7 @@ pub(crate) async fn suggest(
         return Err(Problem::invalid_field("share_denied", reason).into());
     }
     let rule = rule(&control, &body)?;
+    caller.namespaces.admit(rule.rule.namespace())?;
     let room = enter(&control, caller.tenant_id).await?;
     let now = control.clock.now();
     let to = body.to.map_or(now, |to| to.0.min(now));

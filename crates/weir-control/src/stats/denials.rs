@@ -8,7 +8,7 @@ use weir_http::params::Query;
 use weir_store::{DENIALS_PER_SECOND, DenialFilter, DenialRow};
 use weir_wire::stats::{DenialEntry, Denials};
 
-use crate::actor::{By, Viewer};
+use crate::actor::{By, InNamespaces, Viewer};
 use crate::error::ControlError;
 use crate::listing::{List, ListQuery};
 use crate::names;
@@ -41,21 +41,22 @@ const RETAINED_S: u32 = 24 * 60 * 60;
     responses((status = 200, description = "The refused checks", body = Denials)))]
 pub(crate) async fn list(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Viewer>,
+    By { caller, .. }: By<InNamespaces<Viewer>>,
     Query(query): Query<DenialsQuery>,
 ) -> Result<Json<Denials>, ControlError> {
     let tenant_id = caller.tenant_id;
     let namespace = names::namespace_filter(query.namespace)?;
+    let namespaces = caller.namespaces.filter(namespace)?;
     let of = [
         "denials",
         &tenant_id.to_string(),
         query.rule_id.as_deref().unwrap_or("*"),
-        namespace.as_deref().unwrap_or("*"),
+        &format!("{namespaces:?}"),
     ];
     let list = List::new(&of, ListQuery { limit: query.limit, cursor: query.cursor })?;
     let rule_id = parse_rule(query.rule_id)?;
     let page = list.page(|key: String| key.parse().ok())?;
-    let filter = DenialFilter { rule_id, namespace, ..DenialFilter::of(tenant_id) };
+    let filter = DenialFilter { rule_id, namespaces, ..DenialFilter::of(tenant_id) };
     let mut tx = control.reading("stats.denials", &caller).await?;
     let counted = tx.denials().list(&filter, &page).await?;
     let page = list.answer(counted.counts, |row| row.id.to_string(), entry);

@@ -17,7 +17,7 @@ use weir_store::{
 use weir_wire::stats::{EVENTS_MAX, Event, EventKind, Events};
 use weir_wire::time::DateTime;
 
-use crate::actor::{By, Viewer};
+use crate::actor::{By, InNamespaces, Viewer};
 use crate::error::ControlError;
 use crate::names;
 use crate::state::ControlState;
@@ -49,7 +49,7 @@ pub(crate) struct EventsQuery {
     responses((status = 200, description = "The events, the newest first", body = Events)))]
 pub(crate) async fn list(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Viewer>,
+    By { caller, .. }: By<InNamespaces<Viewer>>,
     Query(query): Query<EventsQuery>,
 ) -> Result<Json<Events>, ControlError> {
     let tenant_id = caller.tenant_id;
@@ -58,12 +58,12 @@ pub(crate) async fn list(
     let steps = asked.steps(None, None)?;
     let (from, to) = asked.bounds();
     let rule_id = parse_rule(query.rule_id)?;
-    let namespace = names::namespace_filter(query.namespace)?;
+    let namespaces = caller.namespaces.filter(names::namespace_filter(query.namespace)?)?;
     let filter = EventFilter { tenant_id, rule_id, from, to, most: EVENTS_MAX + 1 };
     let mut tx = control.reading("stats.events", &caller).await?;
     let changes = tx.events().changes(&filter).await?;
     let alerts = tx.events().alerts(&filter).await?;
-    let of = TallyFilter { tenant_id, rule_id, namespace: namespace.clone() };
+    let of = TallyFilter { tenant_id, rule_id, namespaces: namespaces.clone() };
     let counted = tx.tallies().series(&of, &steps.bounds, steps.resolution).await?;
     let rules = rules(&mut tx, &filter, &changes).await?;
     drop(tx);
@@ -71,7 +71,9 @@ pub(crate) async fn list(
     data.extend(alerts.iter().map(fired));
     // A change of enforcement concerns every namespace.
     data.retain(|event| {
-        namespace.is_none() || event.namespace == namespace || event.kind == EventKind::Enforcement
+        let is_listed =
+            |only: &Vec<String>| event.namespace.as_ref().is_some_and(|name| only.contains(name));
+        event.kind == EventKind::Enforcement || namespaces.as_ref().is_none_or(is_listed)
     });
     data.extend(outages(&steps, &counted.counts));
     data.sort_by_key(|event| Reverse(event.at.0));

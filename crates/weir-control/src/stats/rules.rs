@@ -14,7 +14,7 @@ use weir_store::{TallyCounts, TallyFilter};
 use weir_wire::stats::{RULE_POINTS_MAX, RULE_SERIES_MAX, RuleSeries, RulesSeries};
 use weir_wire::time::DateTime;
 
-use crate::actor::{By, Viewer};
+use crate::actor::{By, InNamespaces, Viewer};
 use crate::error::ControlError;
 use crate::names;
 use crate::state::ControlState;
@@ -48,7 +48,7 @@ const STEP_S_DEFAULT: u32 = 300;
     responses((status = 200, description = "The busiest rules first", body = RulesSeries)))]
 pub(crate) async fn rules(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Viewer>,
+    By { caller, .. }: By<InNamespaces<Viewer>>,
     Query(query): Query<RulesQuery>,
 ) -> Result<Json<RulesSeries>, ControlError> {
     let time = TimeQuery { from: query.from, to: query.to };
@@ -60,10 +60,11 @@ pub(crate) async fn rules(
             format!("would give {points} points, and at most {RULE_POINTS_MAX} are answered");
         return Err(Problem::invalid_field("step_s", reason).into());
     }
+    let namespace = names::namespace_filter(query.namespace)?;
     let filter = TallyFilter {
         tenant_id: caller.tenant_id,
         rule_id: None,
-        namespace: names::namespace_filter(query.namespace)?,
+        namespaces: caller.namespaces.filter(namespace)?,
     };
     let mut tx = control.reading("stats.rules", &caller).await?;
     let counted = tx.tallies().series_of_rules(&filter, &steps.bounds, steps.resolution).await?;

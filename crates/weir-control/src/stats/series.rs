@@ -9,7 +9,7 @@ use weir_store::{TallyCounts, TallyFilter};
 use weir_wire::stats::{LatencySeries, Series};
 use weir_wire::time::DateTime;
 
-use crate::actor::{By, Viewer};
+use crate::actor::{By, InNamespaces, Viewer};
 use crate::error::ControlError;
 use crate::names;
 use crate::state::ControlState;
@@ -46,7 +46,7 @@ pub(crate) struct SeriesQuery {
     responses((status = 200, description = "The series", body = Series)))]
 pub(crate) async fn series(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Viewer>,
+    By { caller, .. }: By<InNamespaces<Viewer>>,
     Query(query): Query<SeriesQuery>,
 ) -> Result<Json<Series>, ControlError> {
     let time = TimeQuery { from: query.from, to: query.to };
@@ -55,10 +55,11 @@ pub(crate) async fn series(
         Some(step_s) if step_s < MINUTE_S => asked.fine_steps(step_s)?,
         step_s => asked.steps(step_s, query.time_zone.as_deref())?,
     };
+    let namespace = names::namespace_filter(query.namespace)?;
     let filter = TallyFilter {
         tenant_id: caller.tenant_id,
         rule_id: parse_rule(query.rule_id)?,
-        namespace: names::namespace_filter(query.namespace)?,
+        namespaces: caller.namespaces.filter(namespace)?,
     };
     let mut tx = control.reading("stats.series", &caller).await?;
     let counted = if steps.step_s < MINUTE_S {
@@ -67,8 +68,8 @@ pub(crate) async fn series(
         tx.tallies().series(&filter, &steps.bounds, steps.resolution).await?
     };
     let latency = if filter.rule_id.is_none() && asked.has_fine_steps() {
-        let namespace = filter.namespace.as_deref();
-        let found = tx.tallies().latencies(filter.tenant_id, namespace, &steps.bounds).await?;
+        let only = filter.namespaces.as_deref();
+        let found = tx.tallies().latencies(filter.tenant_id, only, &steps.bounds).await?;
         let of = |percent| found.iter().map(|step| step.percentile_us(percent)).collect();
         Some(LatencySeries { p50_us: of(50), p99_us: of(99) })
     } else {

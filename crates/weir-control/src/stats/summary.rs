@@ -11,7 +11,7 @@ use weir_store::TallyFilter;
 use weir_wire::stats::Summary;
 use weir_wire::time::DateTime;
 
-use crate::actor::{By, Viewer};
+use crate::actor::{By, InNamespaces, Viewer};
 use crate::error::ControlError;
 use crate::names;
 use crate::state::ControlState;
@@ -46,7 +46,7 @@ const HOURS_H: i64 = 45 * 24;
     responses((status = 200, description = "The totals", body = Summary)))]
 pub(crate) async fn summary(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Viewer>,
+    By { caller, .. }: By<InNamespaces<Viewer>>,
     Query(query): Query<SummaryQuery>,
 ) -> Result<Json<Summary>, ControlError> {
     let time = TimeQuery { from: query.from, to: query.to };
@@ -54,10 +54,11 @@ pub(crate) async fn summary(
     let range = asked.whole(MINUTES_H, HOURS_H);
     let length_ms = range.to.as_millis() - range.from.as_millis();
     let before = Timestamp::from_millis(range.from.as_millis() - length_ms);
+    let namespace = names::namespace_filter(query.namespace)?;
     let filter = TallyFilter {
         tenant_id: caller.tenant_id,
         rule_id: parse_rule(query.rule_id)?,
-        namespace: names::namespace_filter(query.namespace)?,
+        namespaces: caller.namespaces.filter(namespace)?,
     };
     let mut tx = control.reading("stats.summary", &caller).await?;
     let bounds = [before, range.from, range.to];

@@ -12,7 +12,7 @@ use weir_store::{RuleTally, SKETCH_MS, TallyFilter, TopFilter, TopSubject};
 use weir_wire::stats::{Top, TopBy, TopEntry, TopOrder};
 use weir_wire::time::DateTime;
 
-use crate::actor::{By, Caller, Viewer};
+use crate::actor::{By, Caller, InNamespaces, Viewer};
 use crate::error::ControlError;
 use crate::names;
 use crate::rule_service::subject_of;
@@ -61,7 +61,7 @@ const SUBJECTS_MS_MAX: i64 = 24 * 60 * 60 * 1000;
     responses((status = 200, description = "The busiest, first ones first", body = Top)))]
 pub(crate) async fn top(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Viewer>,
+    By { caller, .. }: By<InNamespaces<Viewer>>,
     Query(query): Query<TopQuery>,
 ) -> Result<Json<Top>, ControlError> {
     if !(1..=LIMIT_MAX).contains(&query.limit.unwrap_or(LIMIT_DEFAULT)) {
@@ -86,11 +86,9 @@ async fn rules(
     }
     let range = asked.whole(MINUTES_H, HOURS_H);
     let tenant_id = caller.tenant_id;
-    let filter = TallyFilter {
-        tenant_id,
-        rule_id: None,
-        namespace: names::namespace_filter(query.namespace)?,
-    };
+    let namespace = names::namespace_filter(query.namespace)?;
+    let filter =
+        TallyFilter { tenant_id, rule_id: None, namespaces: caller.namespaces.filter(namespace)? };
     let most_asked = query.order == Some(TopOrder::Checks);
     let limit = query.limit.unwrap_or(LIMIT_DEFAULT);
     let mut tx = control.reading("stats.top_rules", caller).await?;
@@ -115,10 +113,11 @@ async fn subjects(
 ) -> Result<Json<Top>, ControlError> {
     let (from, to) = asked.widened(SKETCH_MS);
     let from = from.max(Timestamp::from_millis(to.as_millis() - SUBJECTS_MS_MAX));
+    let namespace = names::namespace_filter(query.namespace)?;
     let filter = TopFilter {
         tenant_id: caller.tenant_id,
         rule_id: parse_rule(query.rule_id)?,
-        namespace: names::namespace_filter(query.namespace)?,
+        namespaces: caller.namespaces.filter(namespace)?,
         from,
         to,
         most_asked_first: query.order == Some(TopOrder::Checks),

@@ -6,7 +6,7 @@ use weir_wire::overrides::OverrideAnswer;
 use weir_wire::subjects::BlockSubjectBody;
 use weir_wire::words::Action;
 
-use crate::actor::{By, Editor};
+use crate::actor::{By, Editor, InNamespaces};
 use crate::error::ControlError;
 use crate::input::Input;
 use crate::state::ControlState;
@@ -23,7 +23,7 @@ use crate::subjects::temporary::Target;
     ))]
 pub(crate) async fn block(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Editor>,
+    By { caller, .. }: By<InNamespaces<Editor>>,
     Input { body, once }: Input<BlockSubjectBody>,
 ) -> Result<Response, ControlError> {
     let mut change = control.change("subjects.block", caller, once).await?;

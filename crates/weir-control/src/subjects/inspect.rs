@@ -18,7 +18,7 @@ use weir_wire::subjects::{
     InspectSubjectAnswer, InspectSubjectBody, SUBJECT_DENIALS_MAX, SUBJECT_RULES_MAX, SubjectOfRule,
 };
 
-use crate::actor::{By, Viewer};
+use crate::actor::{By, InNamespaces, Viewer};
 use crate::answers::to_value;
 use crate::error::ControlError;
 use crate::overrides::override_answer;
@@ -36,16 +36,18 @@ use crate::stats::denials::entry;
     responses((status = 200, description = "The counters, overrides and denials of the subject", body = InspectSubjectAnswer)))]
 pub(crate) async fn inspect(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Viewer>,
+    By { caller, .. }: By<InNamespaces<Viewer>>,
     Json(body): Json<InspectSubjectBody>,
 ) -> Result<Json<InspectSubjectAnswer>, ControlError> {
     check(&body)?;
     let tenant_id = caller.tenant_id;
     let mut tx = control.reading("subjects.inspect", &caller).await?;
     let names: Vec<String> = body.attributes.keys().cloned().collect();
-    let namespace = body.namespace.as_deref();
-    let mut rows =
-        tx.rules().counting_by(tenant_id, namespace, &names, SUBJECT_RULES_MAX + 1).await?;
+    let namespaces = caller.namespaces.filter(body.namespace.clone())?;
+    let mut rows = tx
+        .rules()
+        .counting_by(tenant_id, namespaces.as_deref(), &names, SUBJECT_RULES_MAX + 1)
+        .await?;
     let most = usize::try_from(SUBJECT_RULES_MAX).unwrap_or(usize::MAX);
     let truncated = rows.len() > most;
     rows.truncate(most);
@@ -56,7 +58,7 @@ pub(crate) async fn inspect(
     let shown: BTreeMap<_, _> = body.attributes.iter().map(shown).collect();
     let filter = DenialFilter {
         subject_of: Some(to_value(&shown)?),
-        namespace: body.namespace.clone(),
+        namespaces,
         ..DenialFilter::of(tenant_id)
     };
     let page = Page { limit: SUBJECT_DENIALS_MAX, after: None };

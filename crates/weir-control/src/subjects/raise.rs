@@ -8,7 +8,7 @@ use weir_wire::limits::LimitBody;
 use weir_wire::overrides::OverrideAnswer;
 use weir_wire::subjects::{FACTOR_DEFAULT, FACTOR_MAX, RaiseSubjectBody};
 
-use crate::actor::{By, Editor};
+use crate::actor::{By, Editor, InNamespaces};
 use crate::error::ControlError;
 use crate::input::Input;
 use crate::state::ControlState;
@@ -26,7 +26,7 @@ use crate::subjects::temporary::Target;
     ))]
 pub(crate) async fn raise(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Editor>,
+    By { caller, .. }: By<InNamespaces<Editor>>,
     Input { body, once }: Input<RaiseSubjectBody>,
 ) -> Result<Response, ControlError> {
     let factor = body.factor.unwrap_or(FACTOR_DEFAULT);

@@ -55,6 +55,7 @@ impl Target {
         let rule_id: RuleId = rule_id.parse().map_err(|_| missing())?;
         let tenant_id = change.caller.tenant_id;
         let row = change.tx.rules().find(tenant_id, rule_id).await?.ok_or_else(missing)?;
+        change.caller.namespaces.admit(&row.namespace)?;
         let rule = CheckedRule::stored(&row)?.rule;
         if rule.action() != Action::Limit {
             return Err(Problem::invalid_field("rule_id", "must be a rule with limits").into());

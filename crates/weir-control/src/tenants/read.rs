@@ -5,7 +5,7 @@ use weir_http::json::Json;
 use weir_http::problem::Problem;
 use weir_wire::tenants::Tenant;
 
-use crate::actor::{By, Viewer};
+use crate::actor::{By, InNamespaces, Viewer};
 use crate::error::ControlError;
 use crate::state::ControlState;
 use crate::tenants;
@@ -16,7 +16,7 @@ use crate::tenants;
     responses((status = 200, description = "The tenant", body = Tenant)))]
 pub(crate) async fn read(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Viewer>,
+    By { caller, .. }: By<InNamespaces<Viewer>>,
 ) -> Result<Json<Tenant>, ControlError> {
     let mut tx = control.reading("tenants.read", &caller).await?;
     let row = tx.tenants().find(caller.tenant_id).await?.ok_or_else(Problem::not_found)?;

@@ -9,7 +9,7 @@ use weir_http::json::Json;
 use weir_http::problem::Problem;
 use weir_wire::tester::{INSPECT_MAX, InspectAnswer, InspectBody, InspectedSubject};
 
-use crate::actor::{By, Caller, Editor};
+use crate::actor::{By, Caller, Editor, InNamespaces};
 use crate::error::ControlError;
 use crate::rule_service::{RuleSubject, active_rule, limits_of, spread_by};
 use crate::state::ControlState;
@@ -21,7 +21,7 @@ use crate::state::ControlState;
     responses((status = 200, description = "How they stand", body = InspectAnswer)))]
 pub(crate) async fn inspect(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Editor>,
+    By { caller, .. }: By<InNamespaces<Editor>>,
     Json(body): Json<InspectBody>,
 ) -> Result<Json<InspectAnswer>, ControlError> {
     if body.subjects.is_empty() || body.subjects.len() > INSPECT_MAX {
@@ -58,5 +58,7 @@ async fn rule(
     let mut tx = control.reading("counters.inspect", caller).await?;
     let found = tx.rulebook().rule(caller.tenant_id, rule_id).await?;
     let (row, overrides) = found.ok_or_else(missing)?;
-    Ok((active_rule(&row, &overrides)?, spread_by(&row)))
+    let active = active_rule(&row, &overrides)?;
+    caller.namespaces.admit(active.rule.namespace())?;
+    Ok((active, spread_by(&row)))
 }

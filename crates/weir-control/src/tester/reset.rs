@@ -9,7 +9,7 @@ use weir_domain::id::RuleId;
 use weir_http::problem::Problem;
 use weir_wire::tester::{ResetAnswer, ResetBody};
 
-use crate::actor::{By, Editor};
+use crate::actor::{By, Editor, InNamespaces};
 use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::input::Input;
@@ -26,7 +26,7 @@ use crate::state::ControlState;
     responses((status = 200, description = "The number of counters that were reset", body = ResetAnswer)))]
 pub(crate) async fn reset(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Editor>,
+    By { caller, .. }: By<InNamespaces<Editor>>,
     Input { body, once }: Input<ResetBody>,
 ) -> Result<Response, ControlError> {
     let mut change = control.change("counters.reset_begin", caller, once).await?;
@@ -63,6 +63,7 @@ async fn charge(change: &mut Change, body: &ResetBody) -> Result<RuleCharge, Con
     let found = change.tx.rulebook().rule(change.caller.tenant_id, rule_id).await?;
     let (row, overrides) = found.ok_or_else(missing)?;
     let active = active_rule(&row, &overrides)?;
+    change.caller.namespaces.admit(active.rule.namespace())?;
     let values = subject_values(&active.rule, &body.subject)?;
     let exception = active.overrides.find(&active.rule, &values, change.now);
     Ok(charge_of(&active, &spread_by(&row), &values, exception))

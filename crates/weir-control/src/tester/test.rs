@@ -17,7 +17,7 @@ use weir_http::problem::Problem;
 use weir_wire::check::CheckBody;
 use weir_wire::tester::TestAnswer;
 
-use crate::actor::{By, Caller, Editor};
+use crate::actor::{By, Caller, Editor, InNamespaces};
 use crate::error::ControlError;
 use crate::rule_service::{CheckedRule, active_rule, inspect, spread_by};
 use crate::state::ControlState;
@@ -32,10 +32,11 @@ use crate::tester::matched_rule::MatchedRule;
     responses((status = 200, description = "What each rule says", body = TestAnswer)))]
 pub(crate) async fn test(
     State(control): State<ControlState>,
-    By { caller, .. }: By<Editor>,
+    By { caller, .. }: By<InNamespaces<Editor>>,
     Json(body): Json<CheckBody>,
 ) -> Result<Json<TestAnswer>, ControlError> {
     let request = body.parse_look().map_err(Problem::invalid)?;
+    caller.namespaces.admit(request.namespace())?;
     let (rules, spread_by) = rules(&control, &caller, request.namespace()).await?;
     let now = control.clock.now();
     let matched: Vec<MatchedRule> =

@@ -17,7 +17,7 @@ use super::support::{Answer, Member, Plane};
 
 /// The callers that an operation admits.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum For {
+pub(super) enum For {
     /// All callers.
     Anybody,
     /// Signed-in people.
@@ -30,7 +30,7 @@ enum For {
 
 /// The required callers of each operation. An operation is public only if it proves something other than the identity of the
 /// caller.
-fn table() -> BTreeMap<&'static str, For> {
+pub(super) fn table() -> BTreeMap<&'static str, For> {
     use MemberRole::{Admin, Editor, Owner, Viewer};
     let mut table = BTreeMap::from([
         ("healthz", For::Anybody),
@@ -241,12 +241,12 @@ fn profile(name: &str) -> Value {
 
 /// One object of each kind in a tenant.
 #[derive(Debug, Clone)]
-struct Things {
-    tenant: String,
+pub(super) struct Things {
+    pub(super) tenant: String,
     key: String,
-    rule: String,
-    exception: String,
-    profile: String,
+    pub(super) rule: String,
+    pub(super) exception: String,
+    pub(super) profile: String,
     user: String,
     invitation: String,
     webhook: String,
@@ -256,7 +256,7 @@ struct Things {
 }
 
 impl Things {
-    async fn of(plane: &Plane, member: &Member) -> Self {
+    pub(super) async fn of(plane: &Plane, member: &Member) -> Self {
         let key = json!({ "name": "k", "scopes": ["read"] });
         let key = plane.by(member, "POST", "keys").json(&key).send().await.expect(201);
         let limits = json!([{ "algorithm": "fixed_window", "limit": 5, "window_ms": 1000 }]);
@@ -339,14 +339,14 @@ pub(super) async fn dead_letter(plane: &Plane, tenant: &str) -> DeferredId {
 
 /// One operation of the document.
 #[derive(Debug)]
-struct Operation {
-    id: String,
-    method: String,
-    path: String,
+pub(super) struct Operation {
+    pub(super) id: String,
+    pub(super) method: String,
+    pub(super) path: String,
     public: bool,
 }
 
-fn operations() -> Vec<Operation> {
+pub(super) fn operations() -> Vec<Operation> {
     let document = serde_json::to_value(crate::openapi()).expect("a document serialises");
     let mut operations = Vec::new();
     for (path, item) in document["paths"].as_object().expect("an object") {
@@ -362,7 +362,12 @@ fn operations() -> Vec<Operation> {
     operations
 }
 
-async fn ask(plane: &Plane, operation: &Operation, things: &Things, token: Option<&str>) -> Answer {
+pub(super) async fn ask(
+    plane: &Plane,
+    operation: &Operation,
+    things: &Things,
+    token: Option<&str>,
+) -> Answer {
     let path = operation
         .path
         .replace("{tenant}", &things.tenant)

@@ -19,6 +19,8 @@ pub struct KeyRow {
     pub name: String,
     /// The operations that the key permits.
     pub scopes: Vec<String>,
+    /// The only namespaces in which the key permits them. `None` permits them in all.
+    pub namespaces: Option<Vec<String>>,
     /// The public part of the secret, by which people recognise the key.
     pub hint: String,
     /// The SHA-256 of the secret.
@@ -52,6 +54,7 @@ pub(super) struct Row {
     pub(super) id: Uuid,
     pub(super) name: String,
     pub(super) scopes: Vec<String>,
+    pub(super) namespaces: Option<Vec<String>>,
     pub(super) hint: String,
     pub(super) digest: Vec<u8>,
     pub(super) previous_digest: Option<Vec<u8>>,
@@ -74,6 +77,7 @@ macro_rules! query_keys {
                 id,
                 name,
                 scopes,
+                namespaces,
                 hint,
                 digest,
                 previous_digest,
@@ -106,6 +110,7 @@ impl TryFrom<Row> for KeyRow {
             tenant_id: TenantId::from_u128(row.tenant_id.as_u128()),
             name: row.name,
             scopes: row.scopes,
+            namespaces: row.namespaces,
             hint: row.hint,
             digest: digest(row.digest)?,
             previous,

@@ -20,8 +20,8 @@ pub struct RuleAfter {
 /// Restricts a list of rules. A field that is `None` does not restrict it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RuleFilter {
-    /// Only rules of this namespace.
-    pub namespace: Option<String>,
+    /// Only rules of these namespaces.
+    pub namespaces: Option<Vec<String>>,
     /// Only rules whose `namespace/name` contains this text.
     pub search: Option<String>,
     /// Only rules with these ids.
@@ -54,7 +54,7 @@ impl Rules<'_> {
             SELECT",
             r#"FROM rules
             WHERE tenant_id = $1
-                AND ($2::text IS NULL OR namespace = $2)
+                AND ($2::text[] IS NULL OR namespace = ANY($2))
                 AND ($3::text IS NULL OR strpos(namespace || '/' || name, lower($3)) > 0)
                 AND (
                     $4::text IS NULL
@@ -66,7 +66,7 @@ impl Rules<'_> {
             ORDER BY namespace COLLATE "C", name COLLATE "C"
             LIMIT $6"#,
             uuid(tenant_id.to_u128()),
-            filter.namespace.as_deref(),
+            filter.namespaces.as_deref(),
             filter.search.as_deref(),
             page.after.as_ref().map(|after| after.namespace.as_str()),
             page.after.as_ref().map(|after| after.name.as_str()),
@@ -84,7 +84,7 @@ impl Rules<'_> {
     pub async fn counting_by(
         self,
         tenant_id: TenantId,
-        namespace: Option<&str>,
+        namespaces: Option<&[String]>,
         attributes: &[String],
         most: u32,
     ) -> Result<Vec<RuleRow>, StoreError> {
@@ -93,13 +93,13 @@ impl Rules<'_> {
             SELECT",
             r#"FROM rules
             WHERE tenant_id = $1
-                AND ($2::text IS NULL OR namespace = $2)
+                AND ($2::text[] IS NULL OR namespace = ANY($2))
                 AND spec -> 'count_by' <> '[]'
                 AND spec -> 'count_by' <@ to_jsonb($3::text[])
             ORDER BY namespace COLLATE "C", name COLLATE "C"
             LIMIT $4"#,
             uuid(tenant_id.to_u128()),
-            namespace,
+            namespaces,
             attributes,
             i64::from(most),
         )

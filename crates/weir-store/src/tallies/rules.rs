@@ -48,7 +48,7 @@ impl Tallies<'_> {
                         sum(t.refunded)::bigint AS refunded,
                         sum(t.recorded)::bigint AS recorded
                     FROM weir_tallies($1, k.rule_id, $2, $3, $4) t
-                    WHERE $5::text IS NULL OR t.namespace = $5
+                    WHERE $5::text[] IS NULL OR t.namespace = ANY($5)
                     GROUP BY 1
                 ) t
             ) s ON true"#,
@@ -56,7 +56,7 @@ impl Tallies<'_> {
             resolution.word(),
             *from,
             *to,
-            filter.namespace,
+            filter.namespaces.as_deref(),
             &bounds,
         )
         .fetch_all(self.conn)

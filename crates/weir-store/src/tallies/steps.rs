@@ -174,14 +174,14 @@ impl Tallies<'_> {
                     AND t.rule_id = $2
                     AND t.at >= $3
                     AND t.at < $4
-                    AND ($5::text IS NULL OR t.namespace = $5)
+                    AND ($5::text[] IS NULL OR t.namespace = ANY($5))
                 GROUP BY 1
             ) s ON true"#,
             uuid(filter.tenant_id.to_u128()),
             uuid(rule(filter.rule_id)),
             *from,
             *to,
-            filter.namespace,
+            filter.namespaces.as_deref(),
             &bounds,
         )
         .fetch_all(self.conn)
@@ -196,7 +196,7 @@ impl Tallies<'_> {
     pub async fn latencies(
         self,
         tenant_id: TenantId,
-        namespace: Option<&str>,
+        namespaces: Option<&[String]>,
         bounds: &[Timestamp],
     ) -> Result<Vec<Latencies>, StoreError> {
         let bounds: Vec<OffsetDateTime> = bounds.iter().map(|&at| stored(at)).collect();
@@ -215,13 +215,13 @@ impl Tallies<'_> {
                 AND t.rule_id = $6
                 AND t.at >= $2
                 AND t.at < $3
-                AND ($4::text IS NULL OR t.namespace = $4)
+                AND ($4::text[] IS NULL OR t.namespace = ANY($4))
                 AND b.count > 0
             GROUP BY 1, 2"#,
             uuid(tenant_id.to_u128()),
             *from,
             *to,
-            namespace,
+            namespaces,
             &bounds,
             uuid(rule(None)),
         )

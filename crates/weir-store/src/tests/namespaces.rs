@@ -30,18 +30,18 @@ async fn settings_are_written_by_revision_and_listed_with_the_namespaces_of_rule
     assert!(matches!(stale, StoreError::Stale), "{stale}");
     assert_eq!(tx.namespaces().count_spread(tenant_id).await.unwrap(), 1);
     assert_eq!(tx.namespaces().spread_by(tenant_id, "zeta").await.unwrap(), ["user"]);
-    let list = tx.namespaces().list(tenant_id, &first_page()).await.unwrap().items;
+    let list = tx.namespaces().list(tenant_id, None, &first_page()).await.unwrap().items;
     let listed: Vec<_> =
         list.iter().map(|row| (row.name.as_str(), row.rules, row.revision)).collect();
     assert_eq!(listed, [(ruled.as_str(), 1, 0), ("zeta", 0, 1)]);
     let page = Page { limit: 1, after: Some(ruled) };
-    assert_eq!(tx.namespaces().list(tenant_id, &page).await.unwrap().items, [row]);
+    assert_eq!(tx.namespaces().list(tenant_id, None, &page).await.unwrap().items, [row]);
     write.spread_by.clear();
     assert_eq!(tx.namespaces().set(&write, 1).await.unwrap().revision, 2);
     assert_eq!(tx.namespaces().count_spread(tenant_id).await.unwrap(), 0);
     tx.commit().await.unwrap();
     let mut tx = tenant_tx(&database.app, other).await;
-    assert_eq!(tx.namespaces().list(other, &first_page()).await.unwrap().items, []);
+    assert_eq!(tx.namespaces().list(other, None, &first_page()).await.unwrap().items, []);
     assert_eq!(tx.namespaces().find(tenant_id, "zeta").await.unwrap().revision, 0);
 }
 

@@ -36,12 +36,12 @@ async fn profile_is_written_read_changed_and_deleted() {
     assert!(matches!(stale, StoreError::Stale), "{stale}");
     assert_eq!(tx.profiles().find(tenant_id, write.id).await.unwrap(), Some(row.clone()));
     assert_eq!(tx.profiles().find(other, write.id).await.unwrap(), None);
-    let list = tx.profiles().list(tenant_id, &first_page()).await.unwrap();
+    let list = tx.profiles().list(tenant_id, None, &first_page()).await.unwrap();
     let names: Vec<_> = list.items.iter().map(|row| row.name.as_str()).collect();
     assert_eq!(names, ["a", "nginx"]);
     let page = Page { limit: 1, after: Some("a".to_owned()) };
     assert_eq!(
-        tx.profiles().list(tenant_id, &page).await.unwrap().items,
+        tx.profiles().list(tenant_id, None, &page).await.unwrap().items,
         std::slice::from_ref(&row)
     );
     assert_eq!(tx.profiles().count(tenant_id).await.unwrap(), 2);

@@ -109,7 +109,7 @@ async fn list_is_sorted_filtered_and_paged_without_gaps() {
     assert_eq!(names, ["a", "b", "b-1", "b-2", "c", "a"]);
 
     let filter = RuleFilter {
-        namespace: Some("api".to_owned()),
+        namespaces: Some(vec!["api".to_owned()]),
         search: Some("B-".to_owned()),
         ..RuleFilter::default()
     };

@@ -70,7 +70,7 @@ async fn series(
 }
 
 fn requests(tenant_id: TenantId) -> TallyFilter {
-    TallyFilter { tenant_id, rule_id: None, namespace: None }
+    TallyFilter { tenant_id, rule_id: None, namespaces: None }
 }
 
 fn some_tenant() -> TenantId {
@@ -123,7 +123,7 @@ async fn repeated_and_older_flushes_change_nothing_and_gates_are_summed() {
     let read = series(&database.app, &requests(tenant_id), &bounds, Resolution::Minute).await;
     assert_eq!(read, [(10, 3), (4, 0), (0, 0)]);
 
-    let elsewhere = TallyFilter { namespace: Some("web".to_owned()), ..requests(tenant_id) };
+    let elsewhere = TallyFilter { namespaces: Some(vec!["web".to_owned()]), ..requests(tenant_id) };
     let read = series(&database.app, &elsewhere, &bounds, Resolution::Minute).await;
     assert_eq!(read, [(0, 0); 3]);
     let read = series(&database.app, &requests(some_tenant()), &bounds, Resolution::Minute).await;
@@ -353,7 +353,7 @@ async fn denials_and_subjects_are_read_newest_and_busiest_first() {
     let filter = TopFilter {
         tenant_id,
         rule_id: None,
-        namespace: None,
+        namespaces: None,
         from: NOW,
         to: NOW.plus_ms(1),
         most_asked_first: true,
@@ -404,7 +404,7 @@ async fn most_denied_subjects_come_first_whichever_plan_joins_their_rules() {
     let filter = TopFilter {
         tenant_id,
         rule_id: None,
-        namespace: None,
+        namespaces: None,
         from,
         to,
         most_asked_first: false,
@@ -425,7 +425,8 @@ async fn most_denied_subjects_come_first_whichever_plan_joins_their_rules() {
         assert!(top.iter().all(|subject| subject.shadow == of_two(subject)));
         let (namespace, _) = top[0].name.clone().unwrap();
         for (namespace, found) in [(namespace.as_str(), 20), ("elsewhere", 0)] {
-            let filter = TopFilter { namespace: Some(namespace.to_owned()), ..filter.clone() };
+            let filter =
+                TopFilter { namespaces: Some(vec![namespace.to_owned()]), ..filter.clone() };
             assert_eq!(tx.top_subjects().list(&filter).await.unwrap().0.counts.len(), found);
         }
     }
@@ -488,7 +489,7 @@ async fn steps_are_written_once_and_deleted_after_two_hours() {
         tx.commit().await.unwrap();
     }
     let bounds: Vec<_> = (0..=3).rev().map(|back| now.plus_ms(-back * STEP_MS)).collect();
-    let filter = TallyFilter { tenant_id, rule_id: None, namespace: None };
+    let filter = TallyFilter { tenant_id, rule_id: None, namespaces: None };
     let mut tx = tenant_tx(&database.app, tenant_id).await;
     let counted = tx.tallies().steps(&filter, &bounds).await.unwrap();
     let allowed: Vec<_> = counted.counts.iter().map(|counts| counts.allowed).collect();
@@ -497,11 +498,12 @@ async fn steps_are_written_once_and_deleted_after_two_hours() {
     let of_rule = TallyFilter { rule_id: Some(rule_id), ..filter.clone() };
     let counted = tx.tallies().steps(&of_rule, &bounds).await.unwrap();
     assert_eq!(counted.counts.iter().map(|counts| counts.allowed).sum::<u64>(), 4);
-    let elsewhere = TallyFilter { namespace: Some("mail".to_owned()), ..filter };
+    let elsewhere = TallyFilter { namespaces: Some(vec!["mail".to_owned()]), ..filter };
     let counted = tx.tallies().steps(&elsewhere, &bounds).await.unwrap();
     assert_eq!(counted.counts, [TallyCounts::default(); 3]);
     let whole = [bounds[0], bounds[3]];
-    let latencies = tx.tallies().latencies(tenant_id, Some("api"), &whole).await.unwrap();
+    let latencies =
+        tx.tallies().latencies(tenant_id, Some(&["api".to_owned()]), &whole).await.unwrap();
     assert_eq!(latencies, [Latencies::from_counts([0, 6, 10])]);
     drop(tx);
 

@@ -32,6 +32,14 @@ pub(super) fn columns(changed: Callback<Option<IssuedKey>>) -> Vec<Column<ApiKey
             let chips: Vec<_> = scopes(key).into_iter().map(chip).collect();
             view! { <span class="chips">{chips}</span> }.into_any()
         }),
+        Column::new("namespaces", "Namespaces", namespaces).cell(|key| match &key.namespaces {
+            None => view! { <span class="muted">"All"</span> }.into_any(),
+            Some(only) => {
+                let chip = |name: &String| view! { <span class="badge">{name.clone()}</span> };
+                let chips: Vec<_> = only.iter().map(chip).collect();
+                view! { <span class="chips">{chips}</span> }.into_any()
+            }
+        }),
         Column::new("created", "Created", |key: &ApiKey| {
             format!("{} by {}", key.created_at.text(), key.created_by)
         })
@@ -70,6 +78,10 @@ fn scopes(key: &ApiKey) -> Vec<&'static str> {
     key.scopes.iter().copied().map(scope_name).collect()
 }
 
+fn namespaces(key: &ApiKey) -> String {
+    key.namespaces.as_ref().map_or_else(|| "All".to_owned(), |only| only.join(" "))
+}
+
 fn expiry(key: &ApiKey) -> AnyView {
     let previous = key.previous_expires_at.filter(|at| !over(*at));
     view! {
@@ -101,7 +113,7 @@ fn Rotate(id: String, name: String, changed: Callback<Option<IssuedKey>>) -> imp
         <RotateButton
             label=format!("Rotate {name}")
             submit="Rotate key"
-            note="The new secret is shown only once. Name, scopes and expiry do not change."
+            note="The new secret is shown only once. Name, scopes, namespaces and expiry do not change."
             hint="The time needed to deploy the new secret"
             open
             action

@@ -1,8 +1,8 @@
-//! Creating a key: name, scopes and expiry.
+//! Creating a key: name, scopes, namespaces and expiry.
 
 use leptos::prelude::*;
 use weir_domain::names;
-use weir_wire::api_keys::{CreateKey, IssuedKey, KeyScope};
+use weir_wire::api_keys::{CreateKey, IssuedKey, KEY_NAMESPACES_MAX, KeyScope};
 
 use super::scope::scope_name;
 use crate::api::Api;
@@ -16,9 +16,12 @@ use crate::pages::shell::TenantId;
 #[component]
 pub(super) fn NewKey(changed: Callback<Option<IssuedKey>>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let action = SubmitAction::with_fields(&["name", "expires_at"]);
+    let action = SubmitAction::with_fields(&["name", "namespaces", "expires_at"]);
     let name = RwSignal::new(String::new());
     let scopes = RwSignal::new(vec![KeyScope::Check]);
+    let namespaces = RwSignal::new(String::new());
+    let restrictable = Memo::new(move |_| scopes.with(|scopes| can_be_restricted(scopes)));
+    let only = move || restrictable.get().then(|| namespaces.with(|text| listed(text))).flatten();
     let (expiry, day) = (RwSignal::new(Expiry::Never), RwSignal::new(String::new()));
     let expires_at = move || {
         let day_end_ms = day.with(|day| browser::day_end_ms(day));
@@ -29,12 +32,14 @@ pub(super) fn NewKey(changed: Callback<Option<IssuedKey>>) -> impl IntoView {
         let body = CreateKey {
             name: name.get_untracked().trim().to_owned(),
             scopes: scopes.get_untracked(),
+            namespaces: untrack(only),
             expires_at,
         };
         let work = async move { api.create_key(&tenant.now(), &body).await };
         action.run(work, move |key| changed.run(Some(key)));
     });
     let name_problem = action.validated("name", name, names::title);
+    let namespaces_problem = action.validated("namespaces", namespaces, all_are_namespaces);
     let day_refused = action.server_problem("expires_at");
     let day_problem = Signal::derive(move || {
         let wrong = day.with(|day| !day.is_empty()).then(|| expires_at().err()).flatten();
@@ -43,6 +48,7 @@ pub(super) fn NewKey(changed: Callback<Option<IssuedKey>>) -> impl IntoView {
     let incomplete = Signal::derive(move || {
         name.with(|name| names::title(name.trim()).is_err())
             || scopes.with(Vec::is_empty)
+            || restrictable.get() && namespaces.with(|text| all_are_namespaces(text)).is_err()
             || expires_at().is_err()
     });
     let ticks = SCOPES.map(|scope| {
@@ -58,6 +64,14 @@ pub(super) fn NewKey(changed: Callback<Option<IssuedKey>>) -> impl IntoView {
         <SubmitForm action submit="Create key" on_submit=create incomplete>
             <TextField label="Name" value=name problem=name_problem hint="For example checkout" />
             <fieldset class="checkboxes"><legend>"Scopes"</legend>{ticks}</fieldset>
+            <Show when=move || restrictable.get()>
+                <TextField
+                    label="Only in these namespaces"
+                    value=namespaces
+                    problem=namespaces_problem
+                    hint="Separated by commas, at most 20. Leave this empty to permit all namespaces."
+                />
+            </Show>
             <Choice label="Expires" value=expiry.into() options=Expiry::choices() />
             <Show when=move || expiry.get() == Expiry::On>
                 <TextField label="Expires on" kind="date" value=day problem=day_problem hint="At the end of the day, in your time zone" />
@@ -75,6 +89,29 @@ const SCOPES: [KeyScope; 6] = [
     KeyScope::Write,
     KeyScope::Admin,
 ];
+
+/// Whether the scopes are of namespaces. What the others permit concerns the whole tenant, or the gates.
+fn can_be_restricted(scopes: &[KeyScope]) -> bool {
+    let of_namespaces = |scope: &KeyScope| matches!(scope, KeyScope::Read | KeyScope::Write);
+    !scopes.is_empty() && scopes.iter().all(of_namespaces)
+}
+
+/// The namespaces of a text with commas, if there are any.
+fn listed(text: &str) -> Option<Vec<String>> {
+    let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+    let names: Vec<_> = names.map(str::to_owned).collect();
+    (!names.is_empty()).then_some(names)
+}
+
+fn all_are_namespaces(text: &str) -> Result<(), String> {
+    let names = listed(text).unwrap_or_default();
+    if names.len() > KEY_NAMESPACES_MAX {
+        return Err(format!("must be at most {KEY_NAMESPACES_MAX} namespaces"));
+    }
+    let wrong =
+        |name: &String| names::namespace(name).map_err(|reason| format!("`{name}` {reason}"));
+    names.iter().try_for_each(wrong)
+}
 
 fn set_scope(scopes: &mut Vec<KeyScope>, scope: KeyScope, on: bool) {
     scopes.retain(|chosen| *chosen != scope);

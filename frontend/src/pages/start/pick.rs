@@ -95,6 +95,7 @@ async fn begin(
     let body = CreateKey {
         name: format!("get started: {}", rule.rule.name),
         scopes: vec![KeyScope::Check],
+        namespaces: None,
         expires_at: None,
     };
     let key = api.create_key(tenant, &body).await?;

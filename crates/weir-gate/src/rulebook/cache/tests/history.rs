@@ -255,6 +255,7 @@ impl History {
                     tenant_id: tenant,
                     name: "server".to_owned(),
                     scopes: vec!["check".to_owned()],
+                    namespaces: None,
                     hint: "weir_abc".to_owned(),
                     digest,
                     expires_at: None,
