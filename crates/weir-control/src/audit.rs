@@ -5,8 +5,8 @@ use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 use weir_http::json::Json;
 use weir_http::problem::Problem;
-use weir_store::{Actor, AuditFilter, AuditLog, AuditRow, Tx};
-use weir_wire::audit::{ActorKind, AuditActor, AuditEntry};
+use weir_store::{Actor, AuditFilter, AuditLog, AuditRow, RevisionRow, Tx};
+use weir_wire::audit::{ActorKind, AuditActor, AuditEntry, Revision};
 use weir_wire::page::Page;
 use weir_wire::time::DateTime;
 
@@ -173,5 +173,16 @@ fn entry(row: AuditRow) -> AuditEntry {
         after: row.after,
         ip: row.ip,
         request_id: row.request_id,
+    }
+}
+
+/// A revision of a rule or profile in JSON.
+pub(crate) fn revision(row: RevisionRow) -> Revision {
+    Revision {
+        revision: row.revision,
+        at: row.at.into(),
+        actor: actor(row.actor),
+        before: row.before,
+        after: row.after,
     }
 }

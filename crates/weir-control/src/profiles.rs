@@ -13,6 +13,8 @@ pub(crate) mod create;
 pub(crate) mod delete;
 pub(crate) mod list;
 pub(crate) mod read;
+pub(crate) mod revert;
+pub(crate) mod revisions;
 pub(crate) mod update;
 
 /// A profile in JSON.

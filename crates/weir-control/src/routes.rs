@@ -128,6 +128,8 @@ fn profiles() -> OpenApiRouter<ControlState> {
     OpenApiRouter::new()
         .routes(routes!(profiles::list::list, profiles::create::create))
         .routes(routes!(profiles::read::read, profiles::update::update, profiles::delete::delete))
+        .routes(routes!(profiles::revisions::list))
+        .routes(routes!(profiles::revert::revert))
 }
 
 fn namespaces() -> OpenApiRouter<ControlState> {

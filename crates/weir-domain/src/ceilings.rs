@@ -19,7 +19,7 @@ pub enum Ceiling {
     LiveSubjects,
     /// Requests a second to the admin API, for each control plane.
     AdminRequestsPerSecond,
-    /// Stored revisions of each rule; the oldest are removed.
+    /// Stored revisions of each rule and each profile; the oldest are removed.
     RevisionsPerRule,
     /// Tests of webhooks a minute.
     WebhookTestsPerMinute,

@@ -30,6 +30,7 @@ mod namespaces;
 mod overrides;
 mod page;
 mod password_resets;
+mod profile_revisions;
 mod profiles;
 mod rule_revisions;
 mod rulebook;

@@ -7,10 +7,13 @@ use serde_json::Value;
 use weir_domain::id::{ProfileId, TenantId};
 use weir_domain::time::Timestamp;
 
+use crate::actor::Actor;
 use crate::connection::PooledConnection;
 use crate::convert::{stored, unsigned, uuid};
 use crate::error::StoreError;
 use crate::page::{Listing, Page};
+use crate::profile_revisions;
+use crate::rule_revisions::RevisionRow;
 
 pub use row::ProfileRow;
 use row::{Row, query_profiles};
@@ -43,9 +46,9 @@ impl<'t> Profiles<'t> {
         Self { conn }
     }
 
-    /// Inserts a profile.
-    pub async fn insert(self, new: &ProfileWrite) -> Result<ProfileRow, StoreError> {
-        let row = query_profiles!(
+    /// Inserts a profile and its first revision.
+    pub async fn insert(self, new: &ProfileWrite, actor: &Actor) -> Result<ProfileRow, StoreError> {
+        let row: ProfileRow = query_profiles!(
             "-- profiles.insert
             INSERT INTO profiles (tenant_id, id, name, spec, revision, created_at, updated_at)
             VALUES ($1, $2, $3, $4, 1, $5, $5)
@@ -57,23 +60,27 @@ impl<'t> Profiles<'t> {
             new.spec,
             stored(new.now),
         )
-        .fetch_one(self.conn)
-        .await?;
-        Ok(row.into())
+        .fetch_one(&mut *self.conn)
+        .await?
+        .into();
+        profile_revisions::insert(self.conn, None, &row, actor).await?;
+        Ok(row)
     }
 
-    /// Updates a profile if it still has the revision that the caller read. `None` if it does not exist.
+    /// Updates a profile if it still has the revision that the caller read, and adds a revision. `None` if it does not
+    /// exist.
     pub async fn update(
         self,
         write: &ProfileWrite,
         expected_revision: u64,
+        actor: &Actor,
     ) -> Result<Option<ProfileRow>, StoreError> {
-        match lock(self.conn, write.tenant_id, write.id).await? {
+        let before = match lock(self.conn, write.tenant_id, write.id).await? {
             None => return Ok(None),
             Some(row) if row.revision != expected_revision => return Err(StoreError::Stale),
-            Some(_) => {}
-        }
-        let row = query_profiles!(
+            Some(row) => row.spec,
+        };
+        let row: ProfileRow = query_profiles!(
             "-- profiles.update
             UPDATE profiles
             SET name = $3, spec = $4, revision = revision + 1, updated_at = $5
@@ -86,12 +93,14 @@ impl<'t> Profiles<'t> {
             write.spec,
             stored(write.now),
         )
-        .fetch_one(self.conn)
-        .await?;
-        Ok(Some(row.into()))
+        .fetch_one(&mut *self.conn)
+        .await?
+        .into();
+        profile_revisions::insert(self.conn, Some(&before), &row, actor).await?;
+        Ok(Some(row))
     }
 
-    /// Deletes a profile and returns its last content.
+    /// Deletes a profile with its revisions, and returns its last content.
     pub async fn delete(
         self,
         tenant_id: TenantId,
@@ -158,6 +167,32 @@ impl<'t> Profiles<'t> {
         .fetch_all(self.conn)
         .await?;
         Ok(page.listing(rows.into_iter().map(ProfileRow::from).collect()))
+    }
+
+    /// Lists the revisions of a profile, newest first. The page starts before a revision.
+    pub async fn revisions(
+        self,
+        tenant_id: TenantId,
+        id: ProfileId,
+        page: &Page<u64>,
+    ) -> Result<Listing<RevisionRow>, StoreError> {
+        profile_revisions::list(self.conn, tenant_id, id, page).await
+    }
+
+    /// Returns one revision of a profile.
+    pub async fn revision(
+        self,
+        tenant_id: TenantId,
+        id: ProfileId,
+        revision: u64,
+    ) -> Result<Option<RevisionRow>, StoreError> {
+        profile_revisions::find(self.conn, tenant_id, id, revision).await
+    }
+
+    /// Deletes all but the newest `most` revisions of a profile of the tenant in scope. Returns the number of deleted
+    /// revisions.
+    pub async fn keep_revisions(self, id: ProfileId, most: u64) -> Result<u64, StoreError> {
+        profile_revisions::keep(self.conn, id, most).await
     }
 
     /// Returns the number of profiles of a tenant.

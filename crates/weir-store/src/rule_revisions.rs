@@ -13,7 +13,7 @@ use crate::error::StoreError;
 use crate::page::{Listing, Page};
 use crate::rules::RuleRow;
 
-/// A revision of a rule.
+/// A revision of a rule or of a profile.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RevisionRow {
     /// The revision's number, from 1.
@@ -28,14 +28,15 @@ pub struct RevisionRow {
     pub after: Value,
 }
 
-struct Row {
-    revision: i64,
-    actor_kind: String,
-    actor_id: Option<Uuid>,
-    actor_label: String,
-    at: OffsetDateTime,
-    before: Option<Value>,
-    after: Value,
+/// The columns as Postgres returns them.
+pub(crate) struct Row {
+    pub(crate) revision: i64,
+    pub(crate) actor_kind: String,
+    pub(crate) actor_id: Option<Uuid>,
+    pub(crate) actor_label: String,
+    pub(crate) at: OffsetDateTime,
+    pub(crate) before: Option<Value>,
+    pub(crate) after: Value,
 }
 
 /// A statement that returns [`Row`]s: `$head`, the columns, `$tail`.
@@ -58,6 +59,7 @@ macro_rules! query_revisions {
         )
     };
 }
+pub(crate) use query_revisions;
 
 pub(crate) async fn insert(
     conn: &mut PooledConnection,

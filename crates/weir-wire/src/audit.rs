@@ -63,27 +63,27 @@ pub enum ActorKind {
     Anonymous,
 }
 
-/// One revision of a rule: its actor, its time, and the rule before and after.
+/// One revision of a rule or profile: its actor, its time, and the object before and after.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct RuleRevision {
+pub struct Revision {
     /// The number of the revision, from 1.
     pub revision: u64,
     /// The time.
     pub at: DateTime,
     /// The actor.
     pub actor: AuditActor,
-    /// The rule before the change; null for the first revision.
+    /// The object before the change; null for the first revision.
     pub before: Option<serde_json::Value>,
-    /// The rule after the change.
+    /// The object after the change.
     pub after: serde_json::Value,
 }
 
-/// `POST /tenants/{tenant}/rules/{rule}/revert`
+/// `POST /tenants/{tenant}/rules/{rule}/revert`, `POST /tenants/{tenant}/profiles/{profile}/revert`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-pub struct RevertRule {
+pub struct RevertBody {
     /// The revision to restore, as a new revision.
     pub revision: u64,
 }

@@ -143,7 +143,7 @@ fn rule_fields() -> Vec<(&'static str, &'static str, Value)> {
         ("ApplyBody", "allow_deletes", json!({ "minimum": 0, "maximum": u32::MAX })),
         ("ApplyBody", "if_version", json!({ "minimum": 0, "maximum": i64::MAX })),
         ("ApplyRule", "renamed_from", json!({ "pattern": RULE_NAME, "maxLength": 63 })),
-        ("RevertRule", "revision", json!({ "minimum": 1, "maximum": i64::MAX })),
+        ("RevertBody", "revision", json!({ "minimum": 1, "maximum": i64::MAX })),
     ]
 }
 

@@ -57,7 +57,7 @@ ceilings! {
     live_subjects = LiveSubjects up to 1_000_000_000,
     /// Requests per second to the admin API, for each control plane.
     admin_requests_per_second = AdminRequestsPerSecond up to 10_000,
-    /// Retained revisions of each rule.
+    /// Retained revisions of each rule and each profile.
     revisions_per_rule = RevisionsPerRule up to 100_000,
     /// Tests of webhooks per minute.
     webhook_tests_per_minute = WebhookTestsPerMinute up to 600,

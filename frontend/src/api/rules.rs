@@ -1,7 +1,7 @@
 //! Rules.
 
 use gloo_net::http::Method;
-use weir_wire::audit::{RevertRule, RuleRevision};
+use weir_wire::audit::{RevertBody, Revision};
 use weir_wire::page::Page;
 use weir_wire::rules::{RULE_IDS_MAX, RuleAnswer, RuleBody};
 
@@ -140,7 +140,7 @@ impl Api {
         tenant: &str,
         rule: &str,
         cursor: Option<&str>,
-    ) -> Result<Page<RuleRevision>, Problem> {
+    ) -> Result<Page<Revision>, Problem> {
         let from = cursor
             .map(|cursor| format!("?cursor={}", encode_component(cursor)))
             .unwrap_or_default();
@@ -156,7 +156,7 @@ impl Api {
     ) -> Result<RuleAnswer, Problem> {
         let path = format!("/tenants/{tenant}/rules/{}/revert", now.id);
         let call = Call::new(Method::POST, path).if_match(now.revision);
-        self.call(call.body(&RevertRule { revision })).await
+        self.call(call.body(&RevertBody { revision })).await
     }
 
     pub async fn create_rule(self, tenant: &str, rule: &RuleBody) -> Result<RuleAnswer, Problem> {

@@ -1,6 +1,7 @@
 //! Profiles: how the requests that proxies ask about become checks.
 
 mod form;
+mod revisions;
 mod state;
 mod table;
 mod tester;
@@ -16,6 +17,7 @@ use crate::components::remote_data::{fetch_data, show_table};
 use crate::components::require_role::RoleButton;
 use crate::pages::shell::TenantId;
 use form::ProfileForm;
+use revisions::ProfileRevisions;
 use state::ProxiesState;
 use table::ProfileTable;
 
@@ -30,6 +32,8 @@ pub fn Proxies() -> impl IntoView {
         changed: Callback::new(move |()| profiles.refetch()),
         editing: RwSignal::new(None),
         open: RwSignal::new(false),
+        history: RwSignal::new(None),
+        history_open: RwSignal::new(false),
     };
     let new = move |()| {
         state.editing.set(None);
@@ -38,6 +42,14 @@ pub fn Proxies() -> impl IntoView {
     let title = move || match state.editing.get() {
         None => "New profile".to_owned(),
         Some(before) => format!("Change {}", before.profile.name),
+    };
+    let history_title = move || match state.history.get() {
+        None => "Revisions".to_owned(),
+        Some(now) => format!("Revisions of {}", now.profile.name),
+    };
+    let history = move || {
+        let now = state.history.get_untracked();
+        now.map(|now| view! { <ProfileRevisions now state /> })
     };
     view! {
         <PageHeader
@@ -51,5 +63,6 @@ pub fn Proxies() -> impl IntoView {
         <Drawer title=Signal::derive(title) open=state.open>
             <ProfileForm editing=state.editing.get_untracked() state />
         </Drawer>
+        <Drawer title=Signal::derive(history_title) open=state.history_open>{history()}</Drawer>
     }
 }

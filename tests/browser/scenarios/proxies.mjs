@@ -49,6 +49,23 @@ await scenario("proxies", async ({ page, shoot }) => {
     await page.getByRole("row", { name: /front/ }).waitFor();
     await shoot("proxies-table");
 
+    await page.getByRole("button", { name: "Revisions of front" }).click();
+    const history = page.getByRole("dialog", { name: "Revisions of front" });
+    await history.getByText("Revision 2", { exact: true }).click();
+    await history.getByRole("region", { name: "Changes in revision 2" }).getByText("front", { exact: true }).waitFor();
+    await history.getByText("Revision 1", { exact: true }).click();
+    await shoot("proxies-revisions");
+    await history.getByRole("button", { name: "Revert to revision 1" }).click();
+    const confirm = page.getByRole("dialog", { name: "Revert to revision 1?" });
+    await confirm.getByRole("region", { name: "Changes of the revert" }).getByText("nginx", { exact: true }).waitFor();
+    await confirm.getByRole("button", { name: "Revert", exact: true }).click();
+    await page.getByRole("row", { name: /nginx/ }).waitFor();
+    await page.getByRole("button", { name: "Revisions of nginx" }).click();
+    await page.getByRole("dialog", { name: "Revisions of nginx" }).getByText("Revision 2", { exact: true }).click();
+    await page.getByRole("button", { name: "Revert to revision 2" }).click();
+    await page.getByRole("dialog", { name: "Revert to revision 2?" }).getByRole("button", { name: "Revert", exact: true }).click();
+    await page.getByRole("row", { name: /front/ }).waitFor();
+
     const viewer = await colleague(owner, "proxies-viewer", "viewer");
     await scenario("proxies of a viewer", async ({ page }) => {
         await signIn(page, { ...viewer, next: `${home}/proxies` });

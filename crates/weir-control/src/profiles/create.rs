@@ -35,7 +35,7 @@ pub(crate) async fn create(
     refuse_above_bound(&mut change).await?;
     let id = control.id(ProfileId::new);
     let write = write(change.caller.tenant_id, id, &body, change.now)?;
-    let row = change.tx.profiles().insert(&write).await?;
+    let row = change.tx.profiles().insert(&write, &change.caller.actor).await?;
     let object = Object::new("profile", &row.id);
     change.audit("profile.create", object, None, Some(row.spec.clone())).await?;
     change.answer(StatusCode::CREATED, &profile_answer(&row)?).await

@@ -3,13 +3,15 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use weir_domain::ceilings::Ceiling;
 use weir_domain::id::ProfileId;
 use weir_http::params::Path;
 use weir_http::problem::Problem;
+use weir_store::ProfileRow;
 use weir_wire::profiles::{ProfileAnswer, ProfileBody};
 
 use crate::actor::{By, Editor, InNamespaces};
-use crate::change::Object;
+use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::etag::IfMatch;
 use crate::input::Input;
@@ -42,15 +44,37 @@ pub(crate) async fn update(
     body.clone().parse().map_err(Problem::invalid)?;
     caller.namespaces.admit(&body.namespace)?;
     let mut change = control.change("profiles.update", caller, once).await?;
-    let tenant_id = change.caller.tenant_id;
-    let before = change.tx.profiles().find(tenant_id, id).await?;
-    let before = before.ok_or_else(Problem::not_found)?;
-    admit(&change.caller, &before)?;
+    let before = find(&mut change, id).await?;
     let expected = if_match.required()?;
-    let write = write(tenant_id, id, &body, change.now)?;
-    let row = change.tx.profiles().update(&write, expected).await?;
-    let row = row.ok_or_else(Problem::not_found)?;
+    let row = replace(&mut change, &before, &body, expected).await?;
     let object = Object::new("profile", &id);
     change.audit("profile.update", object, Some(before.spec), Some(row.spec.clone())).await?;
     change.answer(StatusCode::OK, &profile_answer(&row)?).await
+}
+
+/// The profile to change.
+pub(super) async fn find(change: &mut Change, id: ProfileId) -> Result<ProfileRow, ControlError> {
+    let found = change.tx.profiles().find(change.caller.tenant_id, id).await?;
+    let found = found.ok_or_else(Problem::not_found)?;
+    admit(&change.caller, &found)?;
+    Ok(found)
+}
+
+/// Replaces `before` with a checked profile, if it still has the expected revision.
+pub(super) async fn replace(
+    change: &mut Change,
+    before: &ProfileRow,
+    body: &ProfileBody,
+    expected_revision: u64,
+) -> Result<ProfileRow, ControlError> {
+    let write = write(change.caller.tenant_id, before.id, body, change.now)?;
+    let actor = &change.caller.actor;
+    let row = change.tx.profiles().update(&write, expected_revision, actor).await?;
+    let row = row.ok_or_else(Problem::not_found)?;
+    let ceilings = change.tx.ceilings().of_tenant(row.tenant_id).await?;
+    let most = ceilings.get(Ceiling::RevisionsPerRule);
+    if row.revision > most {
+        change.tx.profiles().keep_revisions(row.id, most).await?;
+    }
+    Ok(row)
 }

@@ -6,7 +6,7 @@ use axum::response::Response;
 use weir_domain::id::RuleId;
 use weir_http::params::Path;
 use weir_http::problem::Problem;
-use weir_wire::audit::RevertRule;
+use weir_wire::audit::RevertBody;
 use weir_wire::rules::{RuleAnswer, RuleBody};
 
 use crate::actor::{By, Editor, InNamespaces};
@@ -26,7 +26,7 @@ use crate::state::ControlState;
         ("rule" = String, Path, description = "`rule_…`"),
         ("If-Match" = Option<String>, Header, description = "The `ETag` last read; without it the present revision is reverted"),
     ),
-    request_body = RevertRule,
+    request_body = RevertBody,
     responses(
         (status = 200, description = "Reverted", body = RuleAnswer,
             headers(("ETag" = String, description = "The revision, for `If-Match`"))),
@@ -38,7 +38,7 @@ pub(crate) async fn revert(
     By { caller, .. }: By<InNamespaces<Editor>>,
     Path((_, rule)): Path<(String, String)>,
     if_match: IfMatch,
-    Input { body, once }: Input<RevertRule>,
+    Input { body, once }: Input<RevertBody>,
 ) -> Result<Response, ControlError> {
     let rule_id: RuleId = rule.parse().map_err(|_| Problem::not_found())?;
     let expected = if_match.optional()?;

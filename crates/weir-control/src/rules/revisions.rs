@@ -5,12 +5,11 @@ use weir_domain::id::RuleId;
 use weir_http::json::Json;
 use weir_http::params::{Path, Query};
 use weir_http::problem::Problem;
-use weir_store::RevisionRow;
-use weir_wire::audit::RuleRevision;
+use weir_wire::audit::Revision;
 use weir_wire::page::Page;
 
 use crate::actor::{By, InNamespaces, Viewer};
-use crate::audit;
+use crate::audit::revision;
 use crate::error::ControlError;
 use crate::listing::{List, ListQuery};
 use crate::state::ControlState;
@@ -22,13 +21,13 @@ use crate::state::ControlState;
         ("rule" = String, Path, description = "`rule_…`"),
         ListQuery,
     ),
-    responses((status = 200, description = "The revisions", body = Page<RuleRevision>)))]
+    responses((status = 200, description = "The revisions", body = Page<Revision>)))]
 pub(crate) async fn list(
     State(control): State<ControlState>,
     By { caller, .. }: By<InNamespaces<Viewer>>,
     Path((_, rule)): Path<(String, String)>,
     Query(query): Query<ListQuery>,
-) -> Result<Json<Page<RuleRevision>>, ControlError> {
+) -> Result<Json<Page<Revision>>, ControlError> {
     let rule_id: RuleId = rule.parse().map_err(|_| Problem::not_found())?;
     let list = List::new(&["revisions", &rule], query)?;
     let page = list.page(Some::<u64>)?;
@@ -38,14 +37,4 @@ pub(crate) async fn list(
     caller.namespaces.admit(&rule.namespace)?;
     let listing = tx.rules().revisions(tenant_id, rule_id, &page).await?;
     Ok(Json(list.answer(listing, |row| row.revision, revision)))
-}
-
-fn revision(row: RevisionRow) -> RuleRevision {
-    RuleRevision {
-        revision: row.revision,
-        at: row.at.into(),
-        actor: audit::actor(row.actor),
-        before: row.before,
-        after: row.after,
-    }
 }

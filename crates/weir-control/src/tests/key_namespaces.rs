@@ -26,6 +26,29 @@ enum Restricted {
     Refused,
 }
 
+/// The operations that concern the whole tenant.
+const OF_TENANT: [&str; 19] = [
+    "ceilings_read",
+    "invitations_list",
+    "members_list",
+    "members_leave",
+    "keys_list",
+    "stats_live",
+    "webhooks_list",
+    "webhooks_test",
+    "deliveries_list",
+    "deliveries_retry",
+    "deferred_read",
+    "deferred_list",
+    "deferred_retry",
+    "deferred_delete",
+    "alerts_list",
+    "alerts_create",
+    "alerts_update",
+    "alerts_delete",
+    "alerts_backtest",
+];
+
 /// The rows of the operations that a key with the scope `write` can call. All others refuse every such key.
 fn table() -> BTreeMap<&'static str, Restricted> {
     use Restricted::{No, Refused, ToCounted, ToListed, ToObjects};
@@ -63,6 +86,8 @@ fn table() -> BTreeMap<&'static str, Restricted> {
         "profiles_read",
         "profiles_update",
         "profiles_delete",
+        "profiles_revisions",
+        "profiles_revert",
         "namespaces_read",
         "namespaces_update",
         "test",
@@ -74,28 +99,7 @@ fn table() -> BTreeMap<&'static str, Restricted> {
         "subjects_block",
     ];
     table.extend(of_objects.map(|id| (id, ToObjects)));
-    let of_tenant = [
-        "ceilings_read",
-        "invitations_list",
-        "members_list",
-        "members_leave",
-        "keys_list",
-        "stats_live",
-        "webhooks_list",
-        "webhooks_test",
-        "deliveries_list",
-        "deliveries_retry",
-        "deferred_read",
-        "deferred_list",
-        "deferred_retry",
-        "deferred_delete",
-        "alerts_list",
-        "alerts_create",
-        "alerts_update",
-        "alerts_delete",
-        "alerts_backtest",
-    ];
-    table.extend(of_tenant.map(|id| (id, Refused)));
+    table.extend(OF_TENANT.map(|id| (id, Refused)));
     table
 }
 

@@ -147,3 +147,64 @@ async fn domain_of_the_rate_limit_service_has_one_profile() {
     let refused = make(without).await.problem(422, "invalid");
     assert_eq!(refused.body["fields"][0]["field"], "domain");
 }
+
+#[tokio::test]
+async fn revisions_of_a_profile_are_listed_restored_and_bounded() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let made = plane.by(&ada, "POST", "profiles").json(&body("edge")).send().await.expect(201);
+    let path = format!("profiles/{}", made.text("/id"));
+    let nginx = json!({
+        "name": "nginx", "reads": "auth_request", "deny_status": 403,
+        "attributes": { "route": { "from": "path" } },
+    });
+    let put = plane.by(&ada, "PUT", &path).header("if-match", "\"1\"").json(&nginx);
+    let put = put.send().await.expect(200);
+    let revisions = async |query: &str| {
+        let ask = plane.by(&ada, "GET", &format!("{path}/revisions{query}"));
+        ask.send().await.expect(200).body
+    };
+    let list = revisions("").await;
+    assert_eq!(list["data"][0]["revision"], 2);
+    assert_eq!(list["data"][0]["before"]["name"], "edge");
+    assert_eq!(list["data"][0]["after"]["name"], "nginx");
+    assert_eq!(list["data"][1]["before"], Value::Null);
+    assert_eq!(list["data"][1]["actor"]["name"], "ada@example.com");
+    let first = revisions("?limit=1").await;
+    let next = format!("?limit=1&cursor={}", first["next_cursor"].as_str().expect("a cursor"));
+    assert_eq!(revisions(&next).await["data"][0]["revision"], 1);
+
+    let revert = |etag: &'static str, revision: Value| {
+        let ask = plane.by(&ada, "POST", &format!("{path}/revert")).header("if-match", etag);
+        ask.json(&json!({ "revision": revision })).send()
+    };
+    assert_eq!(revert("\"2\"", json!(7)).await.refused_field(), "revision");
+    revert("\"1\"", json!(1)).await.problem(412, "stale");
+    let reverted = revert("\"2\"", json!(1)).await.expect(200);
+    assert_eq!((&reverted.body["revision"], &reverted.body["name"]), (&json!(3), &json!("edge")));
+    assert!(reverted.body["rulebook_version"].as_u64() > put.body["rulebook_version"].as_u64());
+    let mut shown = plane.by(&ada, "GET", &path).send().await.expect(200).body;
+    for field in ["id", "revision", "rulebook_version", "created_at", "updated_at"] {
+        shown.as_object_mut().expect("an object").remove(field);
+    }
+    assert_eq!(shown, list["data"][1]["after"]);
+    let log = plane.by(&ada, "GET", "audit?action=profile.revert").send().await.expect(200);
+    assert_eq!(log.body["data"][0]["before"]["name"], "nginx");
+    assert_eq!(log.body["data"][0]["after"]["name"], "edge");
+
+    // A name that another profile took meanwhile.
+    plane.by(&ada, "POST", "profiles").json(&body("nginx")).send().await.expect(201);
+    revert("\"3\"", json!(2)).await.problem(409, "name_taken");
+
+    let operator = plane.operator("root@example.com").await;
+    let ceilings = format!("/v1/operator/tenants/{}/ceilings", ada.tenant);
+    let set = plane.ask("PUT", &ceilings).bearer(&operator.token);
+    set.json(&json!({ "revisions_per_rule": 2 })).send().await.expect(200);
+    revert("\"3\"", json!(1)).await.expect(200);
+    let retained = revisions("").await;
+    let retained: Vec<_> = retained["data"].as_array().expect("a list").iter().collect();
+    assert_eq!(retained.iter().map(|row| &row["revision"]).collect::<Vec<_>>(), [4, 3]);
+    plane.by(&ada, "DELETE", &path).send().await.expect(204);
+    let gone = plane.by(&ada, "GET", &format!("{path}/revisions")).send();
+    gone.await.problem(404, "not_found");
+}

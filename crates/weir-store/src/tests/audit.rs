@@ -220,6 +220,8 @@ async fn entries_cannot_be_changed_or_removed() {
         "UPDATE audit_chains SET seq = 0",
         "UPDATE rule_revisions SET actor_label = 'x'",
         "DELETE FROM rule_revisions",
+        "UPDATE profile_revisions SET actor_label = 'x'",
+        "DELETE FROM profile_revisions",
     ] {
         let mut tx = tenant_tx(&database.app, tenant_id).await;
         let error = raw(&mut tx, sql).await.unwrap_err();

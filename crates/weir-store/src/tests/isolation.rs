@@ -59,6 +59,7 @@ async fn tenant_sees_its_own_rows_only() {
         ("memberships", 1),
         ("namespaces", 1),
         ("overrides", 1),
+        ("profile_revisions", 1),
         ("profiles", 1),
         ("rule_revisions", 1),
         ("rulebook_versions", 1),

@@ -27,12 +27,12 @@ async fn profile_is_written_read_changed_and_deleted() {
     let (other, _) = tenant(&database.app, owner).await;
     let mut tx = tenant_tx(&database.app, tenant_id).await;
     let mut write = profile(tenant_id, "edge");
-    assert_eq!(tx.profiles().insert(&write).await.unwrap().revision, 1);
-    tx.profiles().insert(&profile(tenant_id, "a")).await.unwrap();
+    assert_eq!(tx.profiles().insert(&write, &Actor::System).await.unwrap().revision, 1);
+    tx.profiles().insert(&profile(tenant_id, "a"), &Actor::System).await.unwrap();
     write.name = "nginx".to_owned();
-    let row = tx.profiles().update(&write, 1).await.unwrap().unwrap();
+    let row = tx.profiles().update(&write, 1, &Actor::System).await.unwrap().unwrap();
     assert_eq!((row.revision, row.name.as_str()), (2, "nginx"));
-    let stale = tx.profiles().update(&write, 1).await.unwrap_err();
+    let stale = tx.profiles().update(&write, 1, &Actor::System).await.unwrap_err();
     assert!(matches!(stale, StoreError::Stale), "{stale}");
     assert_eq!(tx.profiles().find(tenant_id, write.id).await.unwrap(), Some(row.clone()));
     assert_eq!(tx.profiles().find(other, write.id).await.unwrap(), None);
@@ -47,10 +47,10 @@ async fn profile_is_written_read_changed_and_deleted() {
     assert_eq!(tx.profiles().count(tenant_id).await.unwrap(), 2);
     assert_eq!(tx.profiles().delete(tenant_id, write.id, Some(2)).await.unwrap(), Some(row));
     assert_eq!(tx.profiles().find(tenant_id, write.id).await.unwrap(), None);
-    let twin = tx.profiles().insert(&profile(tenant_id, "a")).await.unwrap_err();
+    let twin = tx.profiles().insert(&profile(tenant_id, "a"), &Actor::System).await.unwrap_err();
     assert!(matches!(twin, StoreError::Conflict(Constraint::ProfileName)), "{twin}");
     let mut tx = tenant_tx(&database.app, other).await;
-    tx.profiles().insert(&profile(other, "a")).await.unwrap();
+    tx.profiles().insert(&profile(other, "a"), &Actor::System).await.unwrap();
 }
 
 #[tokio::test]
@@ -63,7 +63,7 @@ async fn written_and_removed_profiles_reach_the_gates() {
 
     let write = profile(tenant_id, "nginx");
     let mut tx = tenant_tx(&database.app, tenant_id).await;
-    tx.profiles().insert(&write).await.unwrap();
+    tx.profiles().insert(&write, &Actor::System).await.unwrap();
     let version = publish(tx, tenant_id).await;
     let changes = database.gate.load_rulebook(Some(held.version)).await.unwrap();
     let changed = &changes.tenants[0];
@@ -86,7 +86,7 @@ async fn change_to_which_a_profile_refers_is_not_deleted() {
     let (tenant_id, _) = tenant(&database.app, owner).await;
     let write = profile(tenant_id, "edge");
     let mut tx = tenant_tx(&database.app, tenant_id).await;
-    tx.profiles().insert(&write).await.unwrap();
+    tx.profiles().insert(&write, &Actor::System).await.unwrap();
     let version = publish(tx, tenant_id).await;
     let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();
     raw(&mut tx, "UPDATE rulebook_versions SET version = version + 20000").await.unwrap();

@@ -12,4 +12,8 @@ pub(super) struct ProxiesState {
     pub(super) editing: RwSignal<Option<ProfileAnswer>>,
     /// Whether the form is open.
     pub(super) open: RwSignal<bool>,
+    /// The profile whose revisions are shown.
+    pub(super) history: RwSignal<Option<ProfileAnswer>>,
+    /// Whether they are open.
+    pub(super) history_open: RwSignal<bool>,
 }

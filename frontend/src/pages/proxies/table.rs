@@ -38,6 +38,11 @@ fn row(answer: ProfileAnswer, state: ProxiesState) -> AnyView {
         Some(domain) => format!("of the domain {domain}"),
         None => answer.profile.attributes.keys().cloned().collect::<Vec<_>>().join(", "),
     };
+    let shown = answer.clone();
+    let history = move |()| {
+        state.history.set(Some(shown.clone()));
+        state.history_open.set(true);
+    };
     let edit = move |()| {
         state.editing.set(Some(answer.clone()));
         state.open.set(true);
@@ -49,6 +54,7 @@ fn row(answer: ProfileAnswer, state: ProxiesState) -> AnyView {
             <td>{namespace}</td>
             <td class="text-cell">{attributes}</td>
             <td class="number">
+                <RowButton text="Revisions" label=format!("Revisions of {name}") on_press=history />
                 <RequireRole role=Role::Editor reason_shown=true>
                     <RowButton text="Edit" label=format!("Edit {name}") on_press=edit />
                     <Delete id name state />

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 use serde_json::Value;
-use weir_wire::audit::{AuditActor, RuleRevision};
+use weir_wire::audit::{AuditActor, Revision};
 use weir_wire::page::Page;
 use weir_wire::rules::{RuleAnswer, RuleBody};
 use weir_wire::tenants::Role;
@@ -41,7 +41,7 @@ pub(super) fn Revisions(now: RuleAnswer, rule: RemoteData<RuleAnswer>) -> impl I
 /// The newest revisions and the pages loaded after them.
 #[component]
 fn Pages(
-    page: Page<RuleRevision>,
+    page: Page<Revision>,
     now: StoredValue<RuleAnswer>,
     rule: RemoteData<RuleAnswer>,
 ) -> impl IntoView {
@@ -59,7 +59,7 @@ fn Pages(
     view! {
         <ol class="revisions" reversed>
             <For each=move || shown.get() key=|revision| revision.revision let:revision>
-                <Revision revision now=now.get_value() rule />
+                <Item revision now=now.get_value() rule />
             </For>
         </ol>
         <SubmitProblem problem=action.problem />
@@ -70,12 +70,8 @@ fn Pages(
 }
 
 #[component]
-fn Revision(
-    revision: RuleRevision,
-    now: RuleAnswer,
-    rule: RemoteData<RuleAnswer>,
-) -> impl IntoView {
-    let RuleRevision { revision, at, actor, before, after } = revision;
+fn Item(revision: Revision, now: RuleAnswer, rule: RemoteData<RuleAnswer>) -> impl IntoView {
+    let Revision { revision, at, actor, before, after } = revision;
     let (before, after) = (before.and_then(body), body(after));
     let what = match (&before, &after) {
         (Some(before), Some(after)) => differences(before, after),

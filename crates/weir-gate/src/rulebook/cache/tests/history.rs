@@ -218,7 +218,7 @@ impl History {
         let write = ProfileWrite { tenant_id: tenant, id, name, spec, now: NOW };
         let Some(known) = known else {
             // The tenant can have a profile with this name.
-            tx.profiles().insert(&write).await.ok()?;
+            tx.profiles().insert(&write, &Actor::System).await.ok()?;
             self.profiles.push((tenant, id));
             return Some("insert profile");
         };
@@ -227,7 +227,7 @@ impl History {
             return Some("delete profile");
         }
         let write = ProfileWrite { id: known.id, ..write };
-        tx.profiles().update(&write, known.revision).await.unwrap()?;
+        tx.profiles().update(&write, known.revision, &Actor::System).await.unwrap()?;
         Some("update profile")
     }
 
