@@ -16,6 +16,7 @@ pub mod logo;
 pub mod menu;
 pub mod mini_picture;
 pub mod namespace;
+pub mod owner;
 pub mod page;
 pub mod picture;
 pub mod remote_data;

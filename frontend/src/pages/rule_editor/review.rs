@@ -13,6 +13,7 @@ use crate::browser;
 use crate::components::dialog::Drawer;
 use crate::components::difference::DifferenceTable;
 use crate::components::feedback::SubmitProblem;
+use crate::components::owner::OwnerQuestion;
 use crate::components::remote_data::{RemoteData, RemoteState, fetch_data};
 use crate::components::rule_form::Editor;
 use crate::model::difference::differences;
@@ -55,8 +56,11 @@ fn ReviewContent(
     let unchanged = Memo::new(move |_| {
         before.with(|before| before.as_ref().is_some_and(|before| before.rule == editor.rule()))
     });
+    let set = before.with_untracked(|before| before.as_ref()?.managed_by.clone());
+    let confirmed = RwSignal::new(set.is_none());
     let publish_now = move || {
-        if !unchanged.get_untracked() && !publish.busy.get_untracked() {
+        if confirmed.get_untracked() && !unchanged.get_untracked() && !publish.busy.get_untracked()
+        {
             publish.run.run(());
         }
     };
@@ -73,6 +77,7 @@ fn ReviewContent(
         <div class="stack review" on:keydown=keys>
             {move || before.with(|before| changes(before.as_ref(), &editor.rule()))}
             <RuleWarnings editor />
+            {set.map(|set| view! { <OwnerQuestion set what="rule" confirmed /> })}
             <section class="stack" aria-labelledby="replay-heading">
                 <h3 id="replay-heading">"Replay of the last hour"</h3>
                 {move || replay_view(replay)}
@@ -88,7 +93,7 @@ fn ReviewContent(
                     type="button"
                     class="button primary"
                     title="Ctrl+Enter"
-                    disabled=move || publish.busy.get() || unchanged.get()
+                    disabled=move || publish.busy.get() || unchanged.get() || !confirmed.get()
                     on:click=move |_| publish_now()
                 >
                     {label}
