@@ -1,5 +1,7 @@
 //! `weir audit verify`: an audit log that was changed in the database is reported.
 
+mod tail;
+
 use std::process::Output;
 
 use reqwest::Method;
