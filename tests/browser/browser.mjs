@@ -118,7 +118,7 @@ export async function still(page) {
     );
 }
 
-/** The violations that axe finds, and texts whose contrast it cannot compute. */
+/** The violations that axe finds, and texts with a contrast that it cannot compute. */
 async function barriers(page) {
     await page.evaluate(AXE);
     const { violations, incomplete } = await page.evaluate(() => globalThis.axe.run());

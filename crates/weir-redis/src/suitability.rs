@@ -98,7 +98,7 @@ async fn inspect_server(
 /// Whether Redis reports the loss of its data, so that gates need not look for it.
 async fn tracking(client: &Client, report: &mut Report) {
     match client.connect_tracking(TIMEOUT, Arc::default()).await {
-        Ok(_) => report.add(Judgement::Good, "data loss", "gates are told at once"),
+        Ok(_) => report.add(Judgement::Good, "data loss", "gates are notified at once"),
         Err(error) => {
             let text = format!(
                 "gates notice it after up to half a second, because `HELLO 3` or `CLIENT TRACKING` fails: {error}"

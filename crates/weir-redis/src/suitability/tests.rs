@@ -67,7 +67,7 @@ async fn missing_rights_are_named() {
     assert_eq!(bad(&limited), ["permissions"]);
     let missing = text(&limited, "permissions");
     assert_eq!(missing, "missing: +hset +memory|usage +publish");
-    assert_eq!(text(&limited, "data loss"), "gates are told at once");
+    assert_eq!(text(&limited, "data loss"), "gates are notified at once");
     server.command("ACL SETUSER gate -client|tracking").expect("it runs");
     let untold = report(&url).await;
     assert!(text(&untold, "data loss").starts_with("gates notice it after"), "{untold:?}");
