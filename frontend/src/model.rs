@@ -23,6 +23,7 @@ pub mod events;
 pub mod expiry;
 pub mod headroom;
 pub mod health;
+pub mod json;
 pub mod labels;
 pub mod limit_curve;
 pub mod live_filter;

@@ -15,6 +15,7 @@ use super::request::{Call, open};
 use super::{Api, Problem};
 use crate::browser;
 use crate::model::events::Events;
+use crate::model::json;
 
 impl Api {
     /// Calls `tick` with each event of a tenant's stream until the owner of this call is disposed. When a stream ends,
@@ -50,7 +51,7 @@ impl Api {
                 return Ok(());
             }
             for event in events.push(&Uint8Array::new(&piece).to_vec()) {
-                match serde_json::from_str(&event.data) {
+                match json::read(&event.data) {
                     Ok(body) if event.name == "tick" => tick.run(body),
                     _ => {}
                 }

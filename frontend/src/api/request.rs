@@ -7,6 +7,7 @@ use web_sys::AbortSignal;
 use weir_wire::problem::ProblemBody;
 
 use super::Problem;
+use crate::model::json;
 
 /// A request that can be sent more than once.
 pub(super) struct Call {
@@ -75,7 +76,7 @@ pub(super) async fn send_text(call: &Call, token: Option<&str>) -> Result<String
 
 /// Parses a response body.
 pub(super) fn parse_body<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
-    serde_json::from_str(text).map_err(|_| Problem::unreadable(200))
+    json::read(text).map_err(|_| Problem::unreadable(200))
 }
 
 /// Sends the request and returns the response for streaming.
@@ -110,7 +111,7 @@ async fn text(answer: Response) -> Result<String, Problem> {
     if answer.ok() {
         return Ok(if text.is_empty() { "null".to_owned() } else { text });
     }
-    match serde_json::from_str::<ProblemBody>(&text) {
+    match json::read::<ProblemBody>(&text) {
         Ok(body) => Err(body.into()),
         Err(_) => Err(Problem::unreadable(status)),
     }

@@ -5,7 +5,7 @@ use weir_wire::audit::AuditEntry;
 use weir_wire::rules::RuleBody;
 
 use crate::model::changes::changes;
-use crate::model::labels;
+use crate::model::{json, labels};
 
 /// The differences that one line names.
 const NAMED_MAX: usize = 3;
@@ -45,7 +45,7 @@ const IN_WORDS: [&str; 5] = ["mode", "action", "match", "count_by", "limits"];
 const STAMPS: [&str; 4] = ["revision", "rulebook_version", "updated_at", "created_at"];
 
 fn rule(side: &Value) -> Option<RuleBody> {
-    serde_json::from_value(side.clone()).ok()
+    json::read_value(side).ok()
 }
 
 fn rule_differences(before: &RuleBody, after: &RuleBody) -> Vec<String> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use weir_wire::audit::{ActorKind, AuditActor, AuditEntry};
 
-use crate::model::subject;
+use crate::model::{json, subject};
 
 /// The action and its object, such as `changed rule login-per-user`; `name` returns the name of a rule or webhook by its id, if it is known.
 pub fn sentence(entry: &AuditEntry, name: &dyn Fn(&str) -> Option<String>) -> String {
@@ -135,7 +135,7 @@ fn sides(entry: &AuditEntry) -> impl Iterator<Item = &Value> {
 fn subject_of(entry: &AuditEntry) -> Option<String> {
     let subject =
         sides(entry).find_map(|side| side.get("subject").filter(|subject| subject.is_object()))?;
-    let attributes: BTreeMap<String, String> = serde_json::from_value(subject.clone()).ok()?;
+    let attributes: BTreeMap<String, String> = json::read_value(subject).ok()?;
     Some(subject::label(&attributes))
 }
 

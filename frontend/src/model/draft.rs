@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::json;
 use crate::model::rule_form::RuleForm;
 
 /// The input, and the revision that it changes; `None` for a new rule.
@@ -19,7 +20,7 @@ impl Draft {
 
     /// The draft in a text; `None` if another release wrote it.
     pub fn of(text: &str) -> Option<Self> {
-        serde_json::from_str(text).ok()
+        json::read(text).ok()
     }
 
     pub fn text(&self) -> String {

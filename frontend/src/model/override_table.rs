@@ -15,6 +15,7 @@ use weir_wire::time::DateTime;
 use weir_wire::words::Action;
 
 use crate::model::csv::{self, Record};
+use crate::model::json;
 use crate::model::number::parse;
 
 /// The result of parsing a file.
@@ -214,11 +215,11 @@ fn with_number(limit: &LimitBody, number: u64) -> Result<LimitBody, String> {
     let units = units.ok_or("limits: the rule's limit has no number; use JSON")?;
     let mut body = serde_json::to_value(limit).map_err(|why| format!("limits: {why}"))?;
     body[units.name] = number.into();
-    serde_json::from_value(body).map_err(|why| format!("limits: {why}"))
+    json::read_value(&body).map_err(|why| format!("limits: {why}"))
 }
 
 fn time(text: &str) -> Option<DateTime> {
-    serde_json::from_value(serde_json::Value::String(text.to_owned())).ok()
+    json::read_value(&text.into()).ok()
 }
 
 fn problem_text(wrong: &[FieldProblem]) -> String {

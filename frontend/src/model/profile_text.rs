@@ -8,6 +8,8 @@ use weir_domain::request::{Operation, Request, RequestDraft};
 use weir_wire::profiles::ProfileBody;
 use weir_wire::words::Reads;
 
+use crate::model::json;
+
 /// A request that a client sends to a proxy.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClientRequest {
@@ -52,7 +54,7 @@ pub fn template(reads: Reads) -> String {
         "idempotency": { "from": "header", "name": id },
         "deny_status": deny_status,
     });
-    serde_json::from_value(profile).map(|body| text(&body)).unwrap_or_default()
+    json::read_value(&profile).map(|body| text(&body)).unwrap_or_default()
 }
 
 fn template_of_domain() -> String {

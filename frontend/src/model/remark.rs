@@ -3,6 +3,8 @@
 
 use weir_wire::time::DateTime;
 
+use crate::model::json;
+
 /// A part of a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
@@ -41,7 +43,7 @@ pub fn sentence(remark: &str) -> Vec<Part> {
 
 fn time(word: &str) -> Option<DateTime> {
     let like_one = word.len() >= 20 && word.as_bytes()[4] == b'-' && word.contains('T');
-    like_one.then(|| serde_json::from_value(word.into()).ok()).flatten()
+    like_one.then(|| json::read_value(&word.into()).ok()).flatten()
 }
 
 fn limit(word: &str) -> Option<String> {

@@ -7,6 +7,8 @@ use weir_wire::rules::{OperandBody, RuleBody};
 use weir_wire::stats::DenialEntry;
 use weir_wire::words::Op;
 
+use crate::model::json;
+
 /// The path below the tenant; without a namespace the tester uses its default.
 pub fn request_link(
     namespace: Option<&str>,
@@ -29,7 +31,7 @@ pub fn denial_link(denial: &DenialEntry) -> String {
 
 /// The attributes of a decoded URL parameter; empty if it is invalid.
 pub fn attributes(text: &str) -> BTreeMap<String, String> {
-    serde_json::from_str(text).unwrap_or_default()
+    json::read(text).unwrap_or_default()
 }
 
 /// A request that the rule counts, as far as its conditions allow; attributes without a known value are empty.

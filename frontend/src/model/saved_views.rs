@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::json;
+
 /// The most views of a page.
 pub const VIEWS_MAX: usize = 20;
 /// The most characters of a name.
@@ -22,7 +24,7 @@ pub struct SavedViews(Vec<SavedView>);
 impl SavedViews {
     /// Parses stored views; none if the text cannot be read.
     pub fn parse(stored: &str) -> Self {
-        let mut views: Self = serde_json::from_str(stored).unwrap_or_default();
+        let mut views: Self = json::read(stored).unwrap_or_default();
         views.0.truncate(VIEWS_MAX);
         views
     }

@@ -21,6 +21,7 @@ use crate::components::page::PageHeader;
 use crate::components::remote_data::{RemoteData, fetch_data, show_shaped};
 use crate::components::rule_form::DraftTransfer;
 use crate::components::rule_picker::{RuleOptions, RulePicker};
+use crate::model::json;
 use crate::model::rule_choice::by_id;
 use crate::model::rule_form::RuleForm;
 use crate::pages::namespace_filter::NamespaceFilter;
@@ -72,7 +73,7 @@ fn Page(
     let rule_id = query.with_untracked(|query| query.get("rule"));
     let draft = expect_context::<DraftTransfer>().take(rule_id.as_deref());
     let limits: Option<Vec<LimitBody>> =
-        query.with_untracked(|query| serde_json::from_str(&query.get("limits")?).ok());
+        query.with_untracked(|query| json::read(&query.get("limits")?).ok());
     let new = rule_id.is_none().then(|| draft.clone()).flatten();
     if rules.first.data.is_empty() && new.is_none() {
         return view! {

@@ -9,6 +9,7 @@ use weir_wire::words::Period;
 
 use super::NOT_WHOLE;
 use crate::model::duration::{DurationInput, Unit};
+use crate::model::json;
 use crate::model::number::parse;
 
 /// The input of a limit.
@@ -65,7 +66,7 @@ impl LimitRow {
             Input::Every => self.every = DurationInput::of_ms(number),
             Input::CountDenied => self.count_denied = value.as_bool().unwrap_or(false),
             Input::Period => {
-                self.period = serde_json::from_value(value.clone()).unwrap_or(self.period);
+                self.period = json::read_value(value).unwrap_or(self.period);
             }
             Input::TimeZone => value.as_str().unwrap_or_default().clone_into(&mut self.time_zone),
             Input::AnchorDay => self.anchor_day = number.to_string(),
@@ -81,7 +82,7 @@ impl LimitRow {
                 json!(1)
             });
         }
-        serde_json::from_value(body).expect("it has all parameters of the algorithm")
+        json::read_value(&body).expect("it has all parameters of the algorithm")
     }
 
     /// The JSON of an input; `None`: it is no whole number.

@@ -10,7 +10,7 @@ use crate::components::dialog::Drawer;
 use crate::components::time::ExactTime;
 use crate::model::audit_entry::actor_label;
 use crate::model::changes::{FieldChange, changes};
-use crate::model::labels;
+use crate::model::{json, labels};
 
 /// The details of the open entry, over the log.
 #[component]
@@ -54,7 +54,7 @@ fn details(entry: &AuditEntry) -> AnyView {
 /// A rule as a sentence, before and after.
 fn in_words(before: Option<&Value>, after: Option<&Value>) -> AnyView {
     let sentence = |title, rule: Option<&Value>| {
-        let rule: RuleBody = serde_json::from_value(rule?.clone()).ok()?;
+        let rule: RuleBody = json::read_value(rule?).ok()?;
         Some(view! { <dt>{title}</dt><dd>{labels::sentence(&rule)}</dd> })
     };
     view! { <dl class="facts">{sentence("Before", before)}{sentence("After", after)}</dl> }

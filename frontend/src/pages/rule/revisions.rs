@@ -16,7 +16,7 @@ use crate::components::require_role::RequireRole;
 use crate::components::submit::SubmitAction;
 use crate::components::time::RelativeTime;
 use crate::model::difference::{Difference, differences};
-use crate::model::labels;
+use crate::model::{json, labels};
 use crate::pages::published::Confirmation;
 use crate::pages::shell::TenantId;
 
@@ -72,7 +72,7 @@ fn Pages(
 #[component]
 fn Item(revision: Revision, now: RuleAnswer, rule: RemoteData<RuleAnswer>) -> impl IntoView {
     let Revision { revision, at, actor, before, after } = revision;
-    let (before, after) = (before.and_then(body), body(after));
+    let (before, after) = (before.as_ref().and_then(body), body(&after));
     let what = match (&before, &after) {
         (Some(before), Some(after)) => differences(before, after),
         _ => Vec::new(),
@@ -158,8 +158,8 @@ fn Revert(
 }
 
 /// The rule of a revision; `None` if a former release wrote it in a format that is no longer supported.
-fn body(value: Value) -> Option<RuleBody> {
-    serde_json::from_value(value).ok()
+fn body(value: &Value) -> Option<RuleBody> {
+    json::read_value(value).ok()
 }
 
 fn actor_name(actor: AuditActor) -> String {
