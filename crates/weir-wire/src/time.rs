@@ -3,6 +3,8 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use weir_domain::time::Timestamp;
 
+mod rfc3339;
+
 /// A point in time, written as `2026-11-21T03:00:00.125Z`. Requests can use any offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DateTime(pub Timestamp);
@@ -10,8 +12,7 @@ pub struct DateTime(pub Timestamp);
 impl DateTime {
     /// The text of the time.
     pub fn text(self) -> String {
-        let at = jiff::Timestamp::from_millisecond(self.0.as_millis());
-        at.unwrap_or(jiff::Timestamp::MAX).to_string()
+        rfc3339::text(self.0.as_millis())
     }
 }
 
@@ -30,10 +31,8 @@ impl Serialize for DateTime {
 impl<'de> Deserialize<'de> for DateTime {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let at: jiff::Timestamp = text
-            .parse()
-            .map_err(|_| serde::de::Error::custom("must be a time like `2026-11-21T03:00:00Z`"))?;
-        Ok(Self(Timestamp::from_millis(at.as_millisecond())))
+        let refused = || serde::de::Error::custom("must be a time like `2026-11-21T03:00:00Z`");
+        rfc3339::millis(&text).map(|ms| Self(Timestamp::from_millis(ms))).ok_or_else(refused)
     }
 }
 
