@@ -3,6 +3,7 @@
 pub mod badge;
 pub mod combobox;
 pub mod connection_banner;
+pub mod control_flow;
 pub mod copy;
 pub mod data_table;
 pub mod dialog;

@@ -16,6 +16,7 @@ mod views;
 
 use leptos::prelude::*;
 
+use crate::components::control_flow::Show;
 use crate::components::field::Binding;
 use crate::model::number::{grouped, quantity};
 use crate::model::table_view::TableView;

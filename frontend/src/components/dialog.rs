@@ -3,6 +3,7 @@
 use leptos::html;
 use leptos::prelude::*;
 
+use crate::components::control_flow::Show;
 use crate::components::field::TextField;
 use crate::components::field::fresh_id;
 use crate::components::icon::Icon;

@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use leptos_router::components::A;
 
 use crate::browser;
+use crate::components::control_flow::Show;
 use crate::components::field::fresh_id;
 use crate::components::icon::Icon;
 

@@ -5,6 +5,7 @@ use weir_domain::rule::Rule;
 
 use crate::browser::pointer_position;
 use crate::charts::geometry::{Scale, area};
+use crate::components::control_flow::Show;
 use crate::components::field::{Binding, Choice};
 use crate::model::duration;
 use crate::model::number::grouped;

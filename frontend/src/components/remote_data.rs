@@ -1,11 +1,14 @@
 //! Data fetched from the server: loading, ready or failed.
 
+use std::sync::Arc;
+
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
 use crate::api::{Connection, Problem};
+use crate::components::control_flow::{Show, dynamic};
 use crate::components::feedback::{LoadingSkeleton, ProblemPanel, Skeleton};
 
 /// Data of a page, with a way to fetch it again; cheap to copy.
@@ -24,6 +27,9 @@ pub enum RemoteState<T> {
 }
 
 type Fetch<T> = Box<dyn Fn() -> LocalBoxFuture<'static, Result<T, Problem>>>;
+
+/// Stores an answer.
+type Apply = Box<dyn FnOnce()>;
 
 /// Fetches now, on `refetch`, and when a signal changes that `fetch` reads before its first await. The previous data
 /// stays until the new data arrives, so the page does not jump.
@@ -51,17 +57,34 @@ where
 fn start<T: Clone + Send + Sync + 'static>(fetch: Fetch<T>, ready: Signal<bool>) -> RemoteData<T> {
     let data =
         RemoteData { state: RwSignal::new(RemoteState::Loading), refetches: RwSignal::new(0) };
+    let store = move |answer: Result<T, Problem>| -> Apply {
+        Box::new(move || {
+            data.state.try_set(answer.map_or_else(RemoteState::Failed, RemoteState::Ready));
+        })
+    };
+    let fetch = move || fetch().map(store).boxed_local();
+    follow(data.refetches, ready, Box::new(move || data.is_missing()), Box::new(fetch));
+    data
+}
+
+/// Not generic, so that the code is not duplicated for each type of data.
+fn follow(
+    refetches: RwSignal<u32>,
+    ready: Signal<bool>,
+    is_missing: Box<dyn Fn() -> bool>,
+    fetch: Box<dyn Fn() -> LocalBoxFuture<'static, Apply>>,
+) {
     let latest = StoredValue::new(0_u32);
     let connection = expect_context::<Connection>();
     Effect::new(move |retried: Option<u32>| {
         let retries = connection.retries();
-        if retried.is_some_and(|retried| retried != retries) && data.is_missing() {
-            data.refetch();
+        if retried.is_some_and(|retried| retried != retries) && is_missing() {
+            refetches.update(|refetches| *refetches += 1);
         }
         retries
     });
     Effect::new(move |_| {
-        data.refetches.track();
+        refetches.track();
         if !ready.get() {
             return;
         }
@@ -69,13 +92,12 @@ fn start<T: Clone + Send + Sync + 'static>(fetch: Fetch<T>, ready: Signal<bool>)
         latest.set_value(current);
         let answer = fetch();
         spawn_local(async move {
-            let answer = answer.await;
+            let apply = answer.await;
             if latest.try_get_value() == Some(current) {
-                data.state.try_set(answer.map_or_else(RemoteState::Failed, RemoteState::Ready));
+                apply();
             }
         });
     });
-    data
 }
 
 /// Shows the data, a skeleton while it loads, or the problem with a retry button.
@@ -112,20 +134,23 @@ where
     T: Clone + Send + Sync + 'static,
     V: IntoView + 'static,
 {
-    move || match data.state.get() {
+    dynamic(Box::new(move || match data.state.get() {
         RemoteState::Ready(data) => view(data).into_any(),
         // The banner shows a problem of the connection.
         RemoteState::Failed(problem) if !problem.is_unreachable() => {
-            problem_panel(problem, Callback::new(move |()| data.refetch()))
+            problem_panel(problem, data.refetches)
         }
-        RemoteState::Loading | RemoteState::Failed(_) => {
-            view! { <LoadingSkeleton shape /> }.into_any()
-        }
-    }
+        RemoteState::Loading | RemoteState::Failed(_) => skeleton(shape),
+    }))
 }
 
-fn problem_panel(problem: Problem, retry: Callback<()>) -> AnyView {
+fn problem_panel(problem: Problem, refetches: RwSignal<u32>) -> AnyView {
+    let retry = Callback::new(move |()| refetches.update(|refetches| *refetches += 1));
     view! { <ProblemPanel problem retry /> }.into_any()
+}
+
+fn skeleton(shape: Skeleton) -> AnyView {
+    view! { <LoadingSkeleton shape /> }.into_any()
 }
 
 /// Like [`show`], but `view` is created once and its signal updates: for pages that refetch. If a refetch fails, the
@@ -152,32 +177,67 @@ where
     V: IntoView + 'static,
 {
     let last = RwSignal::new(None::<T>);
+    let keep = move || data.data().map(|data| last.set(Some(data))).is_some();
+    let view = move || {
+        let data = Signal::derive(move || last.get().expect("it was there once and stays"));
+        view(data).into_any()
+    };
+    latest(Latest {
+        keep: Box::new(keep),
+        status: Arc::new(move || data.status()),
+        refetches: data.refetches,
+        shape,
+        view: Box::new(view),
+    })
+}
+
+/// The latest data and its view, without the type of the data.
+struct Latest {
+    /// Keeps the data, if it has arrived; tracked.
+    keep: Box<dyn Fn() -> bool>,
+    status: Arc<dyn Fn() -> RemoteState<()> + Send + Sync>,
+    refetches: RwSignal<u32>,
+    shape: Skeleton,
+    view: Box<dyn Fn() -> AnyView + Send>,
+}
+
+fn latest(Latest { keep, status, refetches, shape, view }: Latest) -> AnyView {
+    let ready = RwSignal::new(false);
     Effect::new(move |_| {
-        if let Some(data) = data.data() {
-            last.set(Some(data));
+        if keep() && !ready.get_untracked() {
+            ready.set(true);
         }
     });
-    let ready = Memo::new(move |_| last.with(Option::is_some));
     let connection = expect_context::<Connection>();
+    let current = status.clone();
     Effect::new(move |_| {
-        if let Some(problem) = data.problem().filter(|_| ready.get_untracked()) {
+        if let RemoteState::Failed(problem) = current()
+            && ready.get_untracked()
+        {
             connection.report(problem);
         }
     });
-    let problem = move || {
-        let problem = data.problem().filter(|problem| !ready.get() && !problem.is_unreachable())?;
-        Some(problem_panel(problem, Callback::new(move |()| data.refetch())))
+    let current = status.clone();
+    let problem = move || match current() {
+        RemoteState::Failed(problem) if !ready.get() && !problem.is_unreachable() => {
+            Some(problem_panel(problem, refetches))
+        }
+        _ => None,
     };
+    let pending = move || match status() {
+        RemoteState::Loading => true,
+        RemoteState::Failed(problem) => problem.is_unreachable(),
+        RemoteState::Ready(()) => false,
+    };
+    let pending = Memo::new(move |_| pending());
     let shown = move || {
         if ready.get() {
-            let data = Signal::derive(move || last.get().expect("it was there once and stays"));
-            view(data).into_any()
+            view()
         } else {
-            view! { <Show when=move || data.is_pending()><LoadingSkeleton shape /></Show> }
-                .into_any()
+            view! { <Show when=move || pending.get()><LoadingSkeleton shape /></Show> }.into_any()
         }
     };
-    view! { {problem}{shown} }
+    view! { {problem}{shown} }.into_any()
 }
 
 impl<T: Clone + Send + Sync + 'static> RemoteData<T> {
@@ -198,18 +258,18 @@ impl<T: Clone + Send + Sync + 'static> RemoteData<T> {
 
     /// The problem, if the last fetch failed.
     pub fn problem(self) -> Option<Problem> {
-        match self.state.get() {
+        match self.status() {
             RemoteState::Failed(problem) => Some(problem),
-            RemoteState::Loading | RemoteState::Ready(_) => None,
+            RemoteState::Loading | RemoteState::Ready(()) => None,
         }
     }
 
-    /// Whether no response has arrived yet; tracked.
-    fn is_pending(self) -> bool {
+    /// The state without the data; tracked.
+    fn status(self) -> RemoteState<()> {
         self.state.with(|state| match state {
-            RemoteState::Loading => true,
-            RemoteState::Failed(problem) => problem.is_unreachable(),
-            RemoteState::Ready(_) => false,
+            RemoteState::Loading => RemoteState::Loading,
+            RemoteState::Ready(_) => RemoteState::Ready(()),
+            RemoteState::Failed(problem) => RemoteState::Failed(problem.clone()),
         })
     }
 

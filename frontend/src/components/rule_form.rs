@@ -15,6 +15,8 @@ pub use limits::{Limits, SuggestLimit};
 use matching::MatchFields;
 use outcome::{AdvancedFields, IdentityFields};
 
+use crate::components::control_flow::Show;
+
 #[component]
 pub fn RuleFields(editor: Editor) -> impl IntoView {
     let limited = Memo::new(move |_| editor.form.with(|form| form.action == Action::Limit));

@@ -6,6 +6,7 @@ use leptos::prelude::*;
 use weir_wire::time::DateTime;
 
 use crate::browser;
+use crate::components::control_flow::Show;
 use crate::components::timer::repeat;
 use crate::model::age::relative;
 

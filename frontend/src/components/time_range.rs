@@ -6,6 +6,7 @@ use leptos_router::hooks::{use_location, use_navigate, use_query_map};
 use weir_wire::time::DateTime;
 
 use crate::browser;
+use crate::components::control_flow::Show;
 use crate::components::feedback::Warning;
 use crate::components::field::{Binding, Choice};
 use crate::components::time::RelativeTime;

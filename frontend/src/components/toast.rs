@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use leptos::prelude::*;
 
+use crate::components::control_flow::For;
 use crate::components::icon::Icon;
 
 /// The toasts of the dashboard; cheap to copy.

@@ -13,6 +13,7 @@ use weir_wire::tenants::Role;
 use crate::access::Access;
 use crate::api::Api;
 use crate::browser;
+use crate::components::control_flow::Show;
 use crate::components::data_table::{DataTable, TableOptions, table_in_url};
 use crate::components::feedback::{Empty, Skeleton, SubmitProblem};
 use crate::components::field::{Binding, Choice, TextField};

@@ -9,6 +9,7 @@ use leptos::prelude::*;
 use weir_wire::replicas::{Replicas, Rollouts};
 
 use crate::api::Api;
+use crate::components::control_flow::Show;
 use crate::components::feedback::{Empty, Skeleton};
 use crate::components::page::PageHeader;
 use crate::components::remote_data::{fetch_data, show_latest_shaped};

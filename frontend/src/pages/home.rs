@@ -6,6 +6,7 @@ use leptos_router::hooks::use_navigate;
 
 use crate::api::{Api, Problem};
 use crate::browser;
+use crate::components::control_flow::Show;
 use crate::components::feedback::LoadingSkeleton;
 use crate::components::remote_data::{fetch_data, show};
 use crate::pages::shell::LAST_TENANT;

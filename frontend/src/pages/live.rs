@@ -6,6 +6,7 @@ mod stream;
 use leptos::prelude::*;
 use weir_wire::stats::DenialEntry;
 
+use crate::components::control_flow::Show;
 use crate::components::feedback::{Empty, Warning};
 use crate::components::field::{Binding, TextField};
 use crate::components::namespace::namespace_in_url;

@@ -8,6 +8,7 @@ use leptos::prelude::*;
 use weir_wire::tenants::{Enforcement, InstallationEnforcement};
 
 use crate::api::Api;
+use crate::components::control_flow::Show;
 use crate::components::dialog::ConfirmByName;
 use crate::components::feedback::{LoadingSkeleton, SubmitProblem};
 use crate::components::logo::Logo;

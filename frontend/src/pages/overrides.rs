@@ -12,6 +12,7 @@ use leptos_router::hooks::use_query_map;
 use weir_wire::tenants::Role;
 
 use crate::api::{Api, RuleFeature, RuleSelection};
+use crate::components::control_flow::Show;
 use crate::components::dialog::Drawer;
 use crate::components::feedback::Empty;
 use crate::components::guide_link::GuideLink;

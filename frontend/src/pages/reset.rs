@@ -7,6 +7,7 @@ use weir_wire::second_factors::{ResetPassword, ResetToken};
 use weir_wire::sessions::Password;
 
 use crate::api::Api;
+use crate::components::control_flow::Show;
 use crate::components::feedback::Warning;
 use crate::components::field::TextField;
 use crate::components::logo::Logo;

@@ -20,6 +20,7 @@ use weir_wire::sessions::Me;
 use crate::access::Access;
 use crate::api::Api;
 use crate::browser;
+use crate::components::control_flow::Show;
 use crate::components::feedback::{Empty, LoadingSkeleton, ProblemPanel};
 use crate::components::icon::Icon;
 use crate::components::logo::Logo;

@@ -9,6 +9,7 @@ use weir_wire::sessions::{Code, LogIn, Password};
 
 use crate::api::{Api, Problem};
 use crate::browser;
+use crate::components::control_flow::Show;
 use crate::components::feedback::{SubmitProblem, Warning};
 use crate::components::field::TextField;
 use crate::components::logo::Logo;

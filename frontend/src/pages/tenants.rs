@@ -8,6 +8,7 @@ use weir_wire::sessions::Membership;
 
 use crate::access::role_name;
 use crate::api::Api;
+use crate::components::control_flow::Show;
 use crate::components::feedback::{Empty, LoadingSkeleton};
 use crate::components::field::TextField;
 use crate::components::logo::Logo;

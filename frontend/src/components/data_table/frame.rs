@@ -8,6 +8,7 @@ use web_sys::HtmlElement;
 use super::head::TableHead;
 use super::row::{GroupRow, Row, row_keys};
 use super::state::{Table, TableLine};
+use crate::components::control_flow::For;
 use crate::model::window::Window;
 
 /// The height of a row until it has been measured, comfortable and compact.

@@ -8,6 +8,7 @@ use leptos_router::params::ParamsMap;
 
 use super::state::Table;
 use crate::browser;
+use crate::components::control_flow::Show;
 use crate::components::dialog::Dialog;
 use crate::components::field::TextField;
 use crate::components::menu::{MenuChoice, MenuItem, MenuSeparator};

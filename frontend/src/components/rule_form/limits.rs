@@ -10,6 +10,7 @@ use weir_wire::words::Period;
 
 use super::editor::Editor;
 use crate::browser::is_time_zone;
+use crate::components::control_flow::For;
 use crate::components::field::{Binding, Checkbox, Choice, TextField};
 use crate::components::guide_link::GuideLink;
 use crate::components::mini_picture::AlgorithmPicture;

@@ -4,6 +4,7 @@ use leptos::prelude::*;
 use weir_wire::words::Op;
 
 use super::editor::Editor;
+use crate::components::control_flow::{For, Show};
 use crate::components::field::{Choice, TextArea, TextField};
 use crate::components::seen::SeenAttributes;
 use crate::model::rule_form::ConditionRow;

@@ -5,6 +5,7 @@ use weir_wire::words::{Action, Consistency, Mode, OnStoreFailure, Over};
 
 use super::editor::Editor;
 use super::limits::NumberAndUnit;
+use crate::components::control_flow::Show;
 use crate::components::field::{Checkbox, Choice, TextArea, TextField};
 
 /// Namespace, name, action, mode and description.

@@ -4,6 +4,7 @@ use leptos::ev::MouseEvent;
 use leptos::prelude::*;
 
 use super::chart::Chart;
+use crate::components::control_flow::Show;
 use crate::model::chart::{ChartData, Layer};
 use crate::model::number::compact;
 

@@ -5,6 +5,7 @@ use wasm_bindgen::JsCast as _;
 
 use super::chart::Chart;
 use crate::browser::local_time;
+use crate::components::control_flow::Show;
 use crate::model::chart::{ChartData, Layer};
 use crate::model::number::grouped;
 

@@ -11,6 +11,7 @@ use weir_wire::time::DateTime;
 use crate::api::Api;
 use crate::browser;
 use crate::charts::timeline::WIDTH;
+use crate::components::control_flow::Show;
 use crate::components::feedback::{LoadingSkeleton, SubmitProblem};
 use crate::components::field::Choice;
 use crate::components::submit::SubmitAction;

@@ -6,6 +6,7 @@ use weir_wire::page::Page;
 use weir_wire::tenants::Role;
 
 use crate::api::{Api, Problem};
+use crate::components::control_flow::{For, Show};
 use crate::components::feedback::SubmitProblem;
 use crate::components::guide_link::GuideLink;
 use crate::components::remote_data::{fetch_data, show};

@@ -9,6 +9,7 @@ use weir_wire::webhooks::{Delivery, DeliveryState};
 use super::state::AlertsState;
 use crate::api::Api;
 use crate::browser;
+use crate::components::control_flow::{For, Show};
 use crate::components::feedback::{Empty, SubmitProblem};
 use crate::components::remote_data::{fetch_data, show};
 use crate::components::require_role::RequireRole;

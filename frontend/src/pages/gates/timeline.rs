@@ -5,6 +5,7 @@ use weir_wire::replicas::{GateRollout, Replicas, Rollout, Rollouts};
 
 use crate::charts::geometry::Scale;
 use crate::charts::timeline::{WIDTH, percent};
+use crate::components::control_flow::Show;
 use crate::components::time::RelativeTime;
 use crate::model::duration::about;
 

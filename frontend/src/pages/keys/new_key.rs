@@ -7,6 +7,7 @@ use weir_wire::api_keys::{CreateKey, IssuedKey, KEY_NAMESPACES_MAX, KeyScope};
 use super::scope::scope_name;
 use crate::api::Api;
 use crate::browser;
+use crate::components::control_flow::Show;
 use crate::components::field::{Binding, Checkbox, Choice, TextField};
 use crate::components::submit::{SubmitAction, SubmitForm};
 use crate::model::expiry::Expiry;

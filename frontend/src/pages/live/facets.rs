@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 use weir_wire::stats::DenialEntry;
 
+use crate::components::control_flow::Show;
 use crate::model::live_filter::{Facet, LiveFilter};
 use crate::model::number::compact;
 

@@ -7,6 +7,7 @@ use weir_wire::time::DateTime;
 
 use crate::api::Api;
 use crate::browser;
+use crate::components::control_flow::Show;
 use crate::components::copy::CodeBlock;
 use crate::components::data_table::{Column, DataTable, TableOptions};
 use crate::components::dialog::Dialog;

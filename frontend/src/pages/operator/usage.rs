@@ -7,6 +7,7 @@ use weir_wire::usage::UsageDay;
 
 use crate::api::Api;
 use crate::browser;
+use crate::components::control_flow::Show;
 use crate::components::data_table::{Column, DataTable, TableOptions};
 use crate::components::feedback::{Empty, SubmitProblem};
 use crate::components::remote_data::{fetch_data, show_table};

@@ -11,6 +11,7 @@ use weir_wire::rules::RuleAnswer;
 use super::state::OverrideFilter;
 use crate::api::Api;
 use crate::browser;
+use crate::components::control_flow::Show;
 use crate::components::field::{Binding, Choice, TextField};
 use crate::components::rule_form::Limits;
 use crate::components::rule_picker::{RulePicker, Rules};

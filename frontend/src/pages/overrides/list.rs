@@ -10,6 +10,7 @@ use weir_wire::tenants::Role;
 use super::export::Export;
 use super::state::{OpenForm, OverrideFilter};
 use crate::api::{Api, OverrideSearch, Problem};
+use crate::components::control_flow::Show;
 use crate::components::data_table::{Column, DataTable, TableOptions, table_in_url};
 use crate::components::feedback::{Empty, Skeleton, SubmitProblem};
 use crate::components::field::TextField;

@@ -12,6 +12,7 @@ use crate::access::Access;
 use crate::api::{Api, Problem, StatsScope};
 use crate::browser;
 use crate::components::badge::PassBadge;
+use crate::components::control_flow::Show;
 use crate::components::field::TextField;
 use crate::components::picture::SimulatedRule;
 use crate::components::remote_data::{fetch_data, show_latest};

@@ -12,6 +12,7 @@ use weir_wire::words::Mode;
 use super::publish::Publish;
 use super::retained::RetainedDraft;
 use crate::browser;
+use crate::components::control_flow::Show;
 use crate::components::feedback::SubmitProblem;
 use crate::components::require_role::RequireRole;
 use crate::components::rule_form::{DraftTransfer, Editor};

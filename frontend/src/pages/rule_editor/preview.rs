@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 use weir_wire::words::Action;
 
+use crate::components::control_flow::Show;
 use crate::components::feedback::remark;
 use crate::components::picture::{RulePicture, SimulatedRule};
 use crate::components::rule_form::Editor;

@@ -4,6 +4,7 @@ use leptos::prelude::*;
 use weir_wire::rules::RuleAnswer;
 
 use crate::browser;
+use crate::components::control_flow::Show;
 use crate::components::rule_form::Editor;
 use crate::model::draft::Draft;
 use crate::model::rule_form::RuleForm;

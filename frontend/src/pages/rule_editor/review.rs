@@ -10,6 +10,7 @@ use super::publish::Publish;
 use super::stale::Stale;
 use crate::api::Api;
 use crate::browser;
+use crate::components::control_flow::Show;
 use crate::components::dialog::Drawer;
 use crate::components::difference::DifferenceTable;
 use crate::components::feedback::SubmitProblem;

@@ -5,6 +5,7 @@ use weir_wire::rules::RuleAnswer;
 
 use super::publish::Publish;
 use crate::api::Api;
+use crate::components::control_flow::Show;
 use crate::components::remote_data::{fetch_data, show};
 use crate::components::rule_form::Editor;
 use crate::model::difference::fields;

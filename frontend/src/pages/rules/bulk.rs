@@ -13,6 +13,7 @@ use super::duplicate::duplicate;
 use super::state::RuleState;
 use crate::api::Api;
 use crate::browser;
+use crate::components::control_flow::Show;
 use crate::components::dialog::ConfirmTyped;
 use crate::components::field::Choice;
 use crate::components::require_role::RequireRole;

@@ -7,6 +7,7 @@ use weir_wire::second_factors::{
 use weir_wire::sessions::{Code, Password};
 
 use crate::api::Api;
+use crate::components::control_flow::Show;
 use crate::components::copy::CopyButton;
 use crate::components::field::TextField;
 use crate::components::remote_data::{RemoteData, fetch_data, show};

@@ -4,6 +4,7 @@ use leptos::prelude::*;
 use weir_wire::sessions::Membership;
 
 use super::tenant::TenantId;
+use crate::components::control_flow::Show;
 use crate::components::feedback::Warning;
 
 #[component]

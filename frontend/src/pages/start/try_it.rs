@@ -9,6 +9,7 @@ use weir_wire::words::Mode;
 use super::state::Started;
 use crate::api::{Api, GateResponse, Problem, gate_address};
 use crate::browser;
+use crate::components::control_flow::Show;
 use crate::components::feedback::SubmitProblem;
 use crate::components::icon::Icon;
 use crate::components::submit::SubmitAction;

@@ -10,6 +10,7 @@ use weir_wire::tenants::Role;
 use weir_wire::words::Action;
 
 use crate::components::badge::ModeBadge;
+use crate::components::control_flow::Show;
 use crate::components::feedback::{Empty, Warning};
 use crate::components::field::Choice;
 use crate::components::require_role::RequireRole;

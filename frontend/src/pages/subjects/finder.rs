@@ -9,6 +9,7 @@ use weir_wire::stats::{Top, TopEntry};
 use crate::api::Api;
 use crate::charts::geometry::Scale;
 use crate::charts::timeline::{WIDTH, percent};
+use crate::components::control_flow::Show;
 use crate::components::feedback::Skeleton;
 use crate::components::field::TextField;
 use crate::components::namespace::namespace_in_url;

@@ -4,6 +4,7 @@ use leptos::prelude::*;
 use weir_wire::subjects::InspectSubjectAnswer;
 
 use crate::browser;
+use crate::components::control_flow::Show;
 use crate::components::time_series::{TimeSeries, Zoom};
 use crate::model::chart::{ChartData, Outcome};
 use crate::model::denial_history::denial_series;

@@ -7,6 +7,7 @@ use weir_wire::check::{CheckAnswer, Degraded};
 use super::request::RequestForm;
 use crate::api::{Api, Problem, gate_address};
 use crate::components::badge::PassBadge;
+use crate::components::control_flow::Show;
 use crate::components::copy::{CodeBlock, CopyButton};
 use crate::components::feedback::{SubmitProblem, Warning};
 use crate::components::field::{Choice, TextField};

@@ -5,6 +5,7 @@ use leptos_router::components::A;
 use weir_wire::stats::DenialEntry;
 
 use crate::api::Api;
+use crate::components::control_flow::Show;
 use crate::components::remote_data::{fetch_data, show};
 use crate::components::time::RelativeTime;
 use crate::model::request_link::{denial_link, distinct_subjects};

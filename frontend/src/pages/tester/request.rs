@@ -7,6 +7,7 @@ use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
 use weir_wire::check::{CheckBody, CheckMode};
 
+use crate::components::control_flow::For;
 use crate::components::field::TextField;
 use crate::components::namespace::SharedNamespace;
 use crate::components::seen::SeenAttributes;

@@ -6,6 +6,7 @@ use leptos::prelude::*;
 use leptos_router::components::A;
 use weir_wire::stats::DenialEntry;
 
+use crate::components::control_flow::{For, Show};
 use crate::components::table::TableFrame;
 use crate::components::time::RelativeTime;
 use crate::components::verdict::retry_text;

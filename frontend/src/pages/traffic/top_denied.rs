@@ -8,6 +8,7 @@ use weir_wire::time::DateTime;
 use crate::browser;
 use crate::charts::geometry::Scale;
 use crate::charts::timeline::{WIDTH, percent};
+use crate::components::control_flow::Show;
 use crate::model::number::{grouped, share_within};
 use crate::model::subject;
 use crate::model::subject_action::RuleSubject;

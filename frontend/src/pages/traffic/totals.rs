@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 use weir_wire::stats::{Counts, Summary};
 
+use crate::components::control_flow::Show;
 use crate::model::number::{change, compact, grouped, per_second, share};
 
 /// A number with its name and a note.

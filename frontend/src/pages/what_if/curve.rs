@@ -6,6 +6,7 @@ use weir_wire::rules::RuleBody;
 use weir_wire::simulate::SimulateBody;
 
 use crate::api::{Api, Problem};
+use crate::components::control_flow::Show;
 use crate::components::feedback::SubmitProblem;
 use crate::components::limit_chart::{PlottedLimit, limit_chart};
 use crate::model::limit_curve::{CurvePoint, candidates, suggested, units_of, with_units};

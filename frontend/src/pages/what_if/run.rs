@@ -17,6 +17,7 @@ use super::curve::FoundPoints;
 use super::result::RunResult;
 use crate::api::Api;
 use crate::browser;
+use crate::components::control_flow::Show;
 use crate::components::feedback::{Empty, Warning};
 use crate::components::field::Choice;
 use crate::components::remote_data::{RemoteData, fetch_data, show_latest};

@@ -7,6 +7,7 @@ use weir_wire::problem::ErrorCode;
 use super::form::Form;
 use crate::api::Api;
 use crate::browser;
+use crate::components::control_flow::Show;
 use crate::components::difference::DifferenceTable;
 use crate::components::remote_data::{fetch_data, show};
 use crate::components::rule_picker::Rules;
