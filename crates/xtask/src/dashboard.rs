@@ -5,6 +5,7 @@
 //! page that names them. Skipped when no input changed. A draft is compiled fast instead of small
 //! and is not split, for work on the dashboard.
 
+mod bundles;
 mod files;
 
 use std::fs;

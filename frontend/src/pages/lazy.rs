@@ -1,8 +1,8 @@
 //! Pages whose code is loaded on demand, so that the first page needs little of it.
 //!
-//! Each group becomes a separate file (feature `apart`, the full build); code that several groups share becomes shared
-//! files. When the first page has rendered and the browser is idle, all groups are prefetched, unless the data saver is
-//! on. In a draft build everything is in one program and loading does nothing.
+//! Each group becomes a separate file (feature `apart`, the full build); code that several groups share is joined into
+//! a few other files. When the first page has rendered and the browser is idle, all groups are prefetched, unless the
+//! data saver is on. In a draft build everything is in one program and loading does nothing.
 
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;

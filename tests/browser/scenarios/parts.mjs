@@ -4,7 +4,7 @@ import { strict as assert } from "node:assert";
 
 import { heading, newcomer, signIn, stack, scenario } from "../steps.mjs";
 
-const PART = /\/assets\/part-[0-9a-f]+\.wasm$/;
+const PART = /\/assets\/parts?-[0-9a-f]+\.(wasm|bin)$/;
 const person = await newcomer("visitor");
 
 const own = await ownParts();

@@ -9,6 +9,7 @@ use weir_wire::tenants::Role;
 
 use super::state::ProxiesState;
 use crate::api::Api;
+use crate::components::control_flow::{For, Show};
 use crate::components::dialog::Dialog;
 use crate::components::difference::DifferenceTable;
 use crate::components::feedback::{Skeleton, SubmitProblem};
