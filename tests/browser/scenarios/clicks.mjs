@@ -108,7 +108,7 @@ async function invite(page) {
     await page.getByText(`invited-${fresh}@example.com`).first().waitFor();
 }
 
-/** An alert needs a webhook, whose secret must be kept. */
+/** An alert needs a webhook, and the dialog shows the secret of the webhook once. */
 async function createAlert(page) {
     await button(page, "New webhook");
     await page.getByLabel("Webhook name").fill("on call");
