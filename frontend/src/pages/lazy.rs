@@ -12,6 +12,7 @@ use leptos::task::spawn_local;
 use crate::api::load_failure;
 use crate::browser;
 use crate::components::feedback::{LoadingSkeleton, ProblemPanel};
+use crate::components::page::PageHeader;
 use crate::components::remote_data::fetch_data;
 
 /// Prefetches every group when the browser is idle. A failure is ignored here: the group is fetched again when one of
@@ -98,7 +99,11 @@ fn lazy_page(
         let retry =
             Callback::new(move |()| if outdated { browser::reload() } else { group.refetch() });
         let action = if outdated { "Reload" } else { "Try again" };
-        Some(view! { <ProblemPanel problem retry action /> }.into_any())
+        let view = view! {
+            <PageHeader title="Page not loaded" />
+            <ProblemPanel problem retry action />
+        };
+        Some(view.into_any())
     };
     shown.into_any()
 }
