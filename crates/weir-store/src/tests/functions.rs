@@ -7,7 +7,7 @@ use std::path::Path;
 use super::*;
 
 /// Each function, with a test of its guarantee.
-const FUNCTIONS: [(&str, &str); 55] = [
+const FUNCTIONS: [(&str, &str); 56] = [
     ("weir_audit_hash", "every_direct_change_breaks_the_chain_where_it_happened"),
     ("weir_chain_audit", "untouched_chains_of_all_logs_verify"),
     ("weir_counted_rules", "busiest_rules_come_with_their_names_even_when_deleted"),
@@ -36,6 +36,7 @@ const FUNCTIONS: [(&str, &str); 55] = [
     ("weir_issue_password_reset", "operators_issue_resets_for_people_and_not_for_operators"),
     ("weir_issue_signup", "a_mailed_token_replaces_the_earlier_one_and_its_tenant"),
     ("weir_keep_days_of_tenants", "statistics_are_removed_after_the_days_of_the_tenants_ceiling"),
+    ("weir_keep_profile_revisions", "revisions_of_a_profile_are_listed_restored_and_bounded"),
     ("weir_keep_revisions", "only_the_newest_revisions_of_a_rule_are_retained"),
     ("weir_keep_samples", "old_batches_and_those_above_the_size_are_deleted"),
     ("weir_key", "credential_sees_exactly_the_rows_it_opens"),
