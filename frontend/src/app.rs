@@ -17,9 +17,10 @@ use crate::components::time_range::SharedTime;
 use crate::components::toast::{ToastStack, Toasts};
 use crate::components::url_state::PendingQuery;
 use crate::pages::{
-    Accept, Alerts, Audit, Confirm, Forgot, Gates, Home, Keys, Live, Members, NewRule, NotFound,
-    NotFoundInside, Operator, Overrides, Overview, Proxies, Reset, RuleEditor, RulePage, Rules,
-    Settings, Shell, SignIn, SignUp, Start, Subjects, Tenants, Tester, UndoneChanges, WhatIf,
+    Accept, Alerts, Audit, Confirm, DeferredJobs, Forgot, Gates, Home, Keys, Live, Members,
+    NewRule, NotFound, NotFoundInside, Operator, Overrides, Overview, Proxies, Reset, RuleEditor,
+    RulePage, Rules, Settings, Shell, SignIn, SignUp, Start, Subjects, Tenants, Tester,
+    UndoneChanges, WhatIf,
 };
 use crate::session::{Session, SessionState, SignOutReason};
 
@@ -71,6 +72,7 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("what-if") view=WhatIf />
                     <Route path=path!("proxies") view=Proxies />
                     <Route path=path!("alerts") view=Alerts />
+                    <Route path=path!("deferred") view=DeferredJobs />
                     <Route path=path!("keys") view=Keys />
                     <Route path=path!("members") view=Members />
                     <Route path=path!("audit") view=Audit />

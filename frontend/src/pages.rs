@@ -4,6 +4,7 @@ mod accept;
 mod alerts;
 mod audit;
 mod confirm;
+mod deferred;
 mod forgot;
 mod gates;
 mod home;
@@ -42,8 +43,9 @@ use crate::components::page::PageHeader;
 pub use accept::Accept;
 pub use home::Home;
 pub use lazy::{
-    Alerts, Audit, Confirm, Forgot, Gates, Keys, Live, Members, NewRule, Operator, Overrides,
-    Overview, Proxies, Reset, RuleEditor, RulePage, Rules, Settings, Subjects, Tester, WhatIf,
+    Alerts, Audit, Confirm, DeferredJobs, Forgot, Gates, Keys, Live, Members, NewRule, Operator,
+    Overrides, Overview, Proxies, Reset, RuleEditor, RulePage, Rules, Settings, Subjects, Tester,
+    WhatIf,
 };
 pub use published::UndoneChanges;
 pub use shell::Shell;

@@ -15,6 +15,18 @@ pub fn compact(number: u64) -> String {
     }
 }
 
+/// A size of at most four significant characters, rounded down: `950 B`, `1.2 KiB`, `64 MiB`.
+pub fn bytes(number: u64) -> String {
+    let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let Some((unit, name)) = units.into_iter().find(|(unit, _)| number >= *unit) else {
+        return format!("{number} B");
+    };
+    match (number / unit, number % unit * 10 / unit) {
+        (whole, tenth) if whole < 10 && tenth > 0 => format!("{whole}.{tenth} {name}"),
+        (whole, _) => format!("{} {name}", grouped(whole)),
+    }
+}
+
 /// A count per second over a number of seconds; more than none is never shown as 0.
 pub fn per_second(number: u64, seconds: u64) -> String {
     let tenths = u128::from(number) * 10 / u128::from(seconds.max(1));
@@ -114,6 +126,13 @@ mod tests {
         for wrong in ["", "-1", "+1", "1.5", "five", "99999999999999999999"] {
             assert_eq!(parse(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn sizes_have_binary_units() {
+        let sizes = [0, 1_023, 1_024, 1_300, 15_360, 64 << 20, 3 << 29];
+        let shown: Vec<_> = sizes.into_iter().map(bytes).collect();
+        assert_eq!(shown, ["0 B", "1023 B", "1 KiB", "1.2 KiB", "15 KiB", "64 MiB", "1.5 GiB"]);
     }
 
     #[test]

@@ -3,7 +3,6 @@
 mod alert_form;
 mod alert_table;
 mod backtest;
-mod dead_letters;
 mod deliveries;
 mod state;
 mod webhook_form;
@@ -31,7 +30,6 @@ use crate::pages::rule_options;
 use crate::pages::shell::TenantId;
 use alert_form::AlertForm;
 use alert_table::alert_table;
-use dead_letters::DeadLetters;
 use deliveries::Deliveries;
 use state::{AlertTargets, AlertsState};
 use webhook_form::{Secret, WebhookForm};
@@ -91,7 +89,6 @@ pub fn Alerts() -> impl IntoView {
         <RequireRole role=Role::Admin reason_shown=true>{secret}</RequireRole>
         {show_shaped(page_data, Skeleton::Table, move |data| view! { <Content data state /> })}
         {log}
-        <DeadLetters />
     }
 }
 

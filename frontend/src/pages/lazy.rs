@@ -74,7 +74,8 @@ lazy! {
         what_if::WhatIf as what_if_view;
     granting: overrides::Overrides as overrides_view, keys::Keys as keys_view,
         members::Members as members_view, tester::Tester as tester_view;
-    connecting: proxies::Proxies as proxies_view, alerts::Alerts as alerts_view;
+    connecting: proxies::Proxies as proxies_view, alerts::Alerts as alerts_view,
+        deferred::DeferredJobs as deferred_view;
     administering: audit::Audit as audit_view, settings::Settings as settings_view,
         operator::Operator as operator_view, gates::Gates as gates_view;
     linked: confirm::Confirm as confirm_view, forgot::Forgot as forgot_view, reset::Reset as reset_view;

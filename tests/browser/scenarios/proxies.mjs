@@ -36,7 +36,7 @@ await scenario("proxies", async ({ page, shoot }) => {
     await shoot("proxies-tester");
 
     await create.click();
-    const row = page.getByRole("row", { name: /nginx/ });
+    const row = page.getByRole("row", { name: /^nginx / });
     await row.getByText("host, ip, method, route, user").waitFor();
     const { secret } = await api("POST", `/tenants/${owner.tenant}/keys`, { name: "k", scopes: ["check"] }, owner);
     for (const gate of stack.gates) await eventually("the gate answers by the profile", async () => (await ask(gate, secret)) === 204);
@@ -46,7 +46,7 @@ await scenario("proxies", async ({ page, shoot }) => {
     profile.name = "front";
     await text.fill(JSON.stringify(profile));
     await page.getByRole("button", { name: "Save profile" }).click();
-    await page.getByRole("row", { name: /front/ }).waitFor();
+    await page.getByRole("row", { name: /^front / }).waitFor();
     await shoot("proxies-table");
 
     await page.getByRole("button", { name: "Revisions of front" }).click();
@@ -59,18 +59,18 @@ await scenario("proxies", async ({ page, shoot }) => {
     const confirm = page.getByRole("dialog", { name: "Revert to revision 1?" });
     await confirm.getByRole("region", { name: "Changes of the revert" }).getByText("nginx", { exact: true }).waitFor();
     await confirm.getByRole("button", { name: "Revert", exact: true }).click();
-    await page.getByRole("row", { name: /nginx/ }).waitFor();
+    await page.getByRole("row", { name: /^nginx / }).waitFor();
     await page.getByRole("button", { name: "Revisions of nginx" }).click();
     await page.getByRole("dialog", { name: "Revisions of nginx" }).getByText("Revision 2", { exact: true }).click();
     await page.getByRole("button", { name: "Revert to revision 2" }).click();
     await page.getByRole("dialog", { name: "Revert to revision 2?" }).getByRole("button", { name: "Revert", exact: true }).click();
-    await page.getByRole("row", { name: /front/ }).waitFor();
+    await page.getByRole("row", { name: /^front / }).waitFor();
 
     const viewer = await colleague(owner, "proxies-viewer", "viewer");
     await scenario("proxies of a viewer", async ({ page }) => {
         await signIn(page, { ...viewer, next: `${home}/proxies` });
         await heading(page, "Proxies");
-        await page.getByRole("row", { name: /front/ }).waitFor();
+        await page.getByRole("row", { name: /^front / }).waitFor();
         assert.ok(await page.getByRole("button", { name: "Edit front" }).isDisabled());
         assert.ok(await page.getByRole("button", { name: "New profile" }).isDisabled());
     });

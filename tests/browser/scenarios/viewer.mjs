@@ -8,7 +8,7 @@ const viewer = await colleague(owner, "watcher", "viewer");
 const home = `/tenants/${owner.tenant}`;
 
 /** Controls that change something or need more than read access, unlike filters, views and local input. */
-const CHANGES = /^(Create(?!d)|New|Edit|Change (?!password)|Delete|Remove (?!condition|limit|attribute)|Revoke|Rotate|Invite|Save .|Reset|Revert|Import|Record|Stop|Run test)/;
+const CHANGES = /^(Retry|Create(?!d)|New|Edit|Change (?!password)|Delete|Remove (?!condition|limit|attribute)|Revoke|Rotate|Invite|Save .|Reset|Revert|Import|Record|Stop|Run test)/;
 
 await scenario("viewer", async ({ page, shoot }) => {
     const limits = [{ algorithm: "sliding_window_log", limit: 5, window_ms: 60_000 }];

@@ -50,6 +50,7 @@ pub(super) const GROUPS: [(&str, &[Page]); 5] = [
             page("live", "Live", "zap"),
             page("subjects", "Subjects", "crosshair"),
             page("alerts", "Alerts", "bell"),
+            page("deferred", "Deferred jobs", "clock"),
         ],
     ),
     ("Control", &[page("rules", "Rules", "shield-half"), page("overrides", "Overrides", "split")]),

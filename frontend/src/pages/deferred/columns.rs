@@ -1,0 +1,100 @@
+//! The columns of the failed jobs, with the actions of a job.
+
+use leptos::prelude::*;
+use weir_wire::deferred::DeadLetter;
+use weir_wire::tenants::Role;
+
+use crate::api::Api;
+use crate::components::data_table::Column;
+use crate::components::dialog::{Confirm, Dialog};
+use crate::components::feedback::SubmitProblem;
+use crate::components::require_role::RequireRole;
+use crate::components::submit::SubmitAction;
+use crate::components::table::RowButton;
+use crate::components::time::RelativeTime;
+use crate::components::toast::Toasts;
+use crate::model::number::grouped;
+use crate::pages::shell::TenantId;
+
+/// The columns; `changed` is called after an action.
+pub(super) fn columns(changed: Callback<()>) -> Vec<Column<DeadLetter>> {
+    vec![
+        Column::new("job", "Job", subject).by_text(subject).class("text-cell").cell(|job| {
+            let namespace = job.namespace.clone();
+            view! { <div>{namespace}<div class="muted two-lines">{attributes(job)}</div></div> }
+                .into_any()
+        }),
+        Column::new("reason", "Reason", |job: &DeadLetter| job.error.clone())
+            .by_text(|job| job.error.clone())
+            .class("text-cell"),
+        Column::new("attempts", "Deliveries", |job: &DeadLetter| grouped(job.attempts))
+            .by_number(|job| i64::try_from(job.attempts).unwrap_or(i64::MAX))
+            .class("number"),
+        Column::new("charged", "Charged", |job: &DeadLetter| {
+            if job.charged { grouped(job.cost) } else { "No".to_owned() }
+        }),
+        Column::new("failed", "Failed", |job: &DeadLetter| job.failed_at.text())
+            .by_number(|job| job.failed_at.0.as_millis())
+            .cell(|job| view! { <RelativeTime at=job.failed_at /> }.into_any()),
+        Column::actions(move |job: &DeadLetter| {
+            let job = job.clone();
+            view! { <Actions job changed /> }.into_any()
+        })
+        .class("number row-actions many-actions"),
+    ]
+}
+
+/// The job's namespace and attributes.
+fn subject(job: &DeadLetter) -> String {
+    format!("{} {}", job.namespace, attributes(job))
+}
+
+fn attributes(job: &DeadLetter) -> String {
+    let each: Vec<_> =
+        job.attributes.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    each.join(", ")
+}
+
+#[component]
+fn Actions(job: DeadLetter, changed: Callback<()>) -> impl IntoView {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let toasts = expect_context::<Toasts>();
+    let (action, deleting) = (SubmitAction::new(), RwSignal::new(false));
+    let name = subject(&job);
+    let payload = StoredValue::new(format!("{:#}", job.payload));
+    let showing = RwSignal::new(false);
+    let id = StoredValue::new(job.id);
+    let retry = Callback::new(move |()| {
+        let work = async move { api.retry_deferred(&tenant.now(), &id.get_value()).await };
+        action.run(work, move |()| {
+            toasts.show("The job waits again");
+            changed.run(());
+        });
+    });
+    let delete = Callback::new(move |()| {
+        let work = async move { api.delete_deferred(&tenant.now(), &id.get_value()).await };
+        action.run(work, move |()| {
+            toasts.show("Job deleted");
+            changed.run(());
+        });
+    });
+    view! {
+        <RowButton text="Payload" label=format!("Payload of {name}") on_press=move |()| showing.set(true) />
+        <Dialog title="Payload" open=showing>
+            <div class="stack">
+                <pre tabindex="0"><code>{payload.get_value()}</code></pre>
+                <div class="actions">
+                    <button type="button" class="button" on:click=move |_| showing.set(false)>"Close"</button>
+                </div>
+            </div>
+        </Dialog>
+        <RequireRole role=Role::Editor reason_shown=true>
+            <RowButton text="Retry" label=format!("Retry {name}") disabled=action.busy on_press=retry />
+            <RowButton text="Delete" label=format!("Delete {name}") disabled=action.busy on_press=move |()| deleting.set(true) />
+        </RequireRole>
+        <SubmitProblem problem=action.problem />
+        <Confirm title="Delete this job?" action="Delete job" open=deleting on_confirm=delete>
+            <p>"Its payload is removed and it is never delivered. This cannot be undone."</p>
+        </Confirm>
+    }
+}
