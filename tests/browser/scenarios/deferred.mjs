@@ -98,7 +98,7 @@ async function waits(page, shoot) {
     await shoot("deferred-waiting");
 }
 
-/** A problem is shown instead of the data, and the page recovers by itself. */
+/** A problem takes the place of the data, and the page recovers by itself. */
 async function cannotBeRead(page, shoot) {
     page.expectFault(/status 503: GET .*\/deferred/);
     page.expectFault(/console: Failed to load resource.*503/);
