@@ -1,4 +1,4 @@
-//! `POST /tenants/{tenant}/apply`: rules as code. The wanted state of a set of rules is applied in one transaction.
+//! `POST /tenants/{tenant}/apply`: rules as code. The wanted state of a set of rules and profiles is applied in one transaction.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -9,7 +9,8 @@ use weir_wire::problem::ErrorCode;
 
 use crate::actor::{By, Editor, InNamespaces};
 use crate::answers::{answer, to_value};
-use crate::apply::plan::Plan;
+use crate::apply::plan::{Plan, refuse_deletes_above};
+use crate::apply::profiles::ProfilePlan;
 use crate::change::Change;
 use crate::error::ControlError;
 use crate::input::{Input, Once};
@@ -17,22 +18,23 @@ use crate::state::ControlState;
 
 mod execution;
 mod plan;
+mod profiles;
 mod wanted;
 
 /// The longest body: a thousand rules of a few kilobytes each.
 pub(crate) const APPLY_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// Apply the wanted state of a set of rules: all of it, or nothing. With `dry_run`, answers what would change.
+/// Apply the wanted state of a set of rules and profiles: all of it, or nothing. With `dry_run`, answers what would change.
 ///
-/// A rule belongs to the set that created it. Rules of other sets, and rules that people made, are changed only with `adopt`.
-/// Rules are deleted only with `prune`, and only those of the set. A key that is restricted to namespaces applies and deletes
-/// rules of these only.
+/// An object belongs to the set that created it. Objects of other sets, and those that people made, are changed only with
+/// `adopt`. Objects are deleted only with `prune`, and only those of the set. A key that is restricted to namespaces applies and deletes
+/// what is in these only.
 #[utoipa::path(post, path = "/tenants/{tenant}/apply", operation_id = "rules_apply", tag = "rules",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     request_body = ApplyBody,
     responses(
         (status = 200, description = "The plan, which is applied unless it is a dry run", body = ApplyAnswer),
-        (status = 409, description = "Something changed since `if_version`, `prune` would delete too many rules, or a rule cannot be written"),
+        (status = 409, description = "Something changed since `if_version`, `prune` would delete too many objects, or one cannot be written"),
     ))]
 pub(crate) async fn apply(
     State(control): State<ControlState>,
@@ -43,15 +45,21 @@ pub(crate) async fn apply(
     for rule in &rules {
         caller.namespaces.admit(&rule.body.namespace)?;
     }
+    profiles::checked(&body)?;
+    for wanted in &body.profiles {
+        caller.namespaces.admit(&wanted.profile.namespace)?;
+    }
     // A dry run is executed and rolled back, so it meets every bound that the apply would meet.
     let once = if body.dry_run { Once::not_stored() } else { once };
     let mut change = control.change("rules.apply", caller, once).await?;
     let version = unchanged_since(&mut change, body.if_version).await?;
     let plan = Plan::new(&mut change, &body, rules).await?;
+    let profiles = ProfilePlan::new(&mut change, &body).await?;
     if !body.dry_run {
-        plan.refuse_deletes_above(body.allow_deletes)?;
+        refuse_deletes_above(plan.deletes.len() + profiles.deletes.len(), body.allow_deletes)?;
     }
-    let plan = execution::execute(&control, &mut change, &body.set, plan).await?;
+    let mut plan = execution::execute(&control, &mut change, &body.set, plan).await?;
+    profiles.execute(&control, &mut change, &body, &mut plan).await?;
     let planned =
         ApplyAnswer { applied: !body.dry_run, version, rulebook_version: version, ..plan };
     if body.dry_run {

@@ -22,6 +22,8 @@ pub(crate) fn profile_answer(row: &ProfileRow) -> Result<ProfileAnswer, Problem>
     Ok(ProfileAnswer {
         id: row.id.to_string(),
         profile: serde_json::from_value(row.spec.clone()).map_err(Problem::internal)?,
+        managed_by: row.managed_by.clone(),
+        edited: row.edited,
         revision: row.revision,
         rulebook_version: row.rulebook_version,
         created_at: row.created_at.into(),
@@ -30,7 +32,7 @@ pub(crate) fn profile_answer(row: &ProfileRow) -> Result<ProfileAnswer, Problem>
 }
 
 /// Refuses a profile that checks in a namespace in which the caller has no rights.
-fn admit(caller: &Caller, row: &ProfileRow) -> Result<(), Problem> {
+pub(crate) fn admit(caller: &Caller, row: &ProfileRow) -> Result<(), Problem> {
     caller.namespaces.admit(row.spec["namespace"].as_str().unwrap_or_default())
 }
 
@@ -39,7 +41,9 @@ fn write(
     tenant_id: TenantId,
     id: ProfileId,
     body: &ProfileBody,
+    managed_by: Option<&str>,
     now: Timestamp,
 ) -> Result<ProfileWrite, Problem> {
-    Ok(ProfileWrite { tenant_id, id, name: body.name.clone(), spec: to_value(body)?, now })
+    let (name, managed_by) = (body.name.clone(), managed_by.map(str::to_owned));
+    Ok(ProfileWrite { tenant_id, id, name, spec: to_value(body)?, managed_by, now })
 }

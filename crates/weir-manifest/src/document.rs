@@ -1,108 +1,79 @@
-//! A document of a manifest as a rule.
+//! A document of a manifest: its kind, and the objects in it.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use weir_domain::rule::Rule;
-use weir_wire::rules::RuleBody;
 
-use crate::durations;
 use crate::fields::{Fields, join};
+use crate::profile_document::{self, ProfileDocument};
+use crate::rule_document::{self, RuleDocument};
 use crate::yaml::{Misplaced, Node};
 
 /// The version of the format.
 pub(crate) const API_VERSION: &str = "weir/v1";
 /// The kind of a document that holds a rule.
-pub(crate) const KIND: &str = "Rule";
+pub(crate) const RULE: &str = "Rule";
+/// The kind of a document that holds a profile.
+pub(crate) const GATEWAY: &str = "Gateway";
+/// The kind of a document that holds profiles of domains.
+pub(crate) const ENVOY_DOMAINS: &str = "EnvoyDomains";
 
-/// A rule of a manifest.
+/// The objects of a document.
 #[derive(Debug, Clone)]
-pub(crate) struct RuleDocument {
-    pub(crate) body: RuleBody,
-    pub(crate) rule: Rule,
-    pub(crate) renamed_from: Option<String>,
+pub(crate) enum Objects {
+    Rule(Box<RuleDocument>),
+    Profiles(Vec<ProfileDocument>),
+}
+
+/// A document whose kind is known, with the places of its fields.
+pub(crate) struct Document {
+    pub(crate) metadata: Map<String, Value>,
+    pub(crate) spec: Value,
     pub(crate) fields: Fields,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Document {
+struct Head {
     #[serde(rename = "apiVersion")]
     api_version: String,
     kind: String,
-    metadata: Metadata,
-    spec: Map<String, Value>,
+    #[serde(default)]
+    metadata: Map<String, Value>,
+    spec: Value,
 }
 
+/// The former name of a renamed object.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Metadata {
-    #[serde(default)]
-    namespace: Option<String>,
-    name: String,
-    #[serde(default)]
-    renamed: Option<Renamed>,
+pub(crate) struct Renamed {
+    pub(crate) from: String,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Renamed {
-    from: String,
-}
-
-/// The place of a field of a rule in its document.
-pub(crate) fn path_in_document(field: &str) -> String {
-    match field {
-        "namespace" | "name" => join("metadata", field),
-        "renamed_from" => "metadata.renamed.from".to_owned(),
-        _ => join("spec", field),
-    }
-}
-
-/// Reads a rule, or returns everything that is wrong with it.
-pub(crate) fn read(node: &Node) -> Result<RuleDocument, Vec<Misplaced>> {
+/// Reads the objects of a document, or returns everything that is wrong with them.
+pub(crate) fn read(node: &Node) -> Result<Objects, Vec<Misplaced>> {
     let one = |error| vec![error];
-    let (value, mut fields) = Fields::of(node);
-    let document: Document = parse(value, &fields, str::to_owned).map_err(one)?;
-    let fixed =
-        [("apiVersion", &document.api_version, API_VERSION), ("kind", &document.kind, KIND)];
-    for (field, found, wanted) in fixed {
-        if found != wanted {
-            let text = format!("`{field}` must be `{wanted}`");
-            return Err(one(Misplaced::new(fields.position(field), text)));
-        }
+    let (value, fields) = Fields::of(node);
+    let Head { api_version, kind, metadata, spec } =
+        parse(value, &fields, str::to_owned).map_err(one)?;
+    if api_version != API_VERSION {
+        let text = format!("`apiVersion` must be `{API_VERSION}`");
+        return Err(one(Misplaced::new(fields.position("apiVersion"), text)));
     }
-    let Metadata { namespace, name, renamed } = document.metadata;
-    let mut spec = document.spec;
-    for field in ["namespace", "name"] {
-        if spec.contains_key(field) {
-            let at = fields.position(&join("spec", field));
-            return Err(one(Misplaced::new(at, format!("`{field}` belongs in `metadata`"))));
-        }
-    }
-    durations::resolve(&mut spec, "spec", &mut fields).map_err(one)?;
-    spec.insert("name".to_owned(), name.into());
-    if let Some(namespace) = namespace {
-        spec.insert("namespace".to_owned(), namespace.into());
-    }
-    let body: RuleBody = parse(Value::Object(spec), &fields, path_in_document).map_err(one)?;
-    match body.clone().parse() {
-        Ok(rule) => {
-            let renamed_from = renamed.map(|renamed| renamed.from);
-            Ok(RuleDocument { body, rule, renamed_from, fields })
-        }
-        Err(wrong) => {
-            let misplaced = wrong.into_iter().map(|wrong| {
-                let at = fields.position(&path_in_document(&wrong.field));
-                Misplaced::new(at, format!("`{}` {}", wrong.field, wrong.reason))
-            });
-            Err(misplaced.collect())
+    let document = Document { metadata, spec, fields };
+    match kind.as_str() {
+        RULE => rule_document::read(document).map(|rule| Objects::Rule(Box::new(rule))),
+        GATEWAY => profile_document::gateway(document).map(|one| Objects::Profiles(vec![one])),
+        ENVOY_DOMAINS => profile_document::domains(document).map(Objects::Profiles),
+        _ => {
+            let text = format!("`kind` must be `{RULE}`, `{GATEWAY}` or `{ENVOY_DOMAINS}`");
+            Err(one(Misplaced::new(document.fields.position("kind"), text)))
         }
     }
 }
 
 /// Deserialises a value. An error gets the place of its path, which `place` converts to one of the document.
-fn parse<T: DeserializeOwned>(
+pub(crate) fn parse<T: DeserializeOwned>(
     value: Value,
     fields: &Fields,
     place: impl Fn(&str) -> String,
@@ -125,4 +96,16 @@ fn parse<T: DeserializeOwned>(
         };
         Misplaced::new(at, format!("{field}{text}"))
     })
+}
+
+/// The map at a place of the document.
+pub(crate) fn map(
+    value: Value,
+    path: &str,
+    fields: &Fields,
+) -> Result<Map<String, Value>, Misplaced> {
+    match value {
+        Value::Object(map) => Ok(map),
+        _ => Err(Misplaced::new(fields.position(path), format!("`{path}` must be a map"))),
+    }
 }

@@ -4,6 +4,7 @@
 //! makes the depth exact. In the original, the most specific value of a key wins, so the rule of a key without a value
 //! excludes the values beside it.
 
+use weir_wire::profiles::ProfileBody;
 use weir_wire::rules::RuleBody;
 
 use crate::rule_set::{Finding, SourceFile};
@@ -18,6 +19,8 @@ mod rule;
 pub struct Import {
     /// The rules.
     pub rules: Vec<RuleBody>,
+    /// The profiles of domains whose names no namespace can have.
+    pub domains: Vec<ProfileBody>,
     /// The parts that were left out, with the reason.
     pub left_out: Vec<Finding>,
     /// The settings that were ignored.
@@ -34,6 +37,7 @@ pub fn import(source: &SourceFile, lossy: bool) -> Result<Import, Finding> {
         let file = file::read(&document).map_err(finding)?;
         let mut converter = descriptors::Converter::new(&file, lossy);
         converter.convert(&file.descriptors);
+        import.domains.extend(rule::domain(&file.domain));
         import.rules.extend(converter.rules);
         import.left_out.extend(converter.left_out.into_iter().map(finding));
         import.ignored.extend(converter.ignored.into_iter().map(finding));

@@ -1,17 +1,19 @@
-//! Rules as manifests. Defaults are left out, so a manifest says what its author decided.
+//! Rules and profiles as manifests. Defaults are left out, so a manifest says what its author decided.
 
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
+use weir_wire::profiles::ProfileBody;
 use weir_wire::rules::RuleBody;
 
-use crate::document::{API_VERSION, KIND};
+use crate::document::{API_VERSION, ENVOY_DOMAINS, RULE};
 use crate::durations;
+use crate::profile_document::kind;
 
 /// A rule as a document, with the line that begins it.
 pub fn manifest(rule: &RuleBody) -> String {
     let mut text = format!(
-        "---\napiVersion: {API_VERSION}\nkind: {KIND}\nmetadata: {{ namespace: {}, name: {} }}\n",
+        "---\napiVersion: {API_VERSION}\nkind: {RULE}\nmetadata: {{ namespace: {}, name: {} }}\n",
         scalar(&rule.namespace.clone().into()),
         scalar(&rule.name.clone().into()),
     );
@@ -33,6 +35,54 @@ pub fn manifest(rule: &RuleBody) -> String {
         }
     }
     text
+}
+
+/// A profile as a document, with the line that begins it.
+pub fn profile_manifest(profile: &ProfileBody) -> String {
+    let mut fields = profile_spec(profile);
+    let kind = kind(profile);
+    let mut text = format!("---\napiVersion: {API_VERSION}\nkind: {kind}\n");
+    if kind == ENVOY_DOMAINS {
+        fields.shift_remove("reads");
+        let mut entry = Map::from_iter([("name".to_owned(), profile.name.clone().into())]);
+        entry.extend(fields);
+        let _ = writeln!(text, "spec:\n  - {}", flow(&entry.into()));
+        return text;
+    }
+    let name = scalar(&profile.name.clone().into());
+    let _ = writeln!(text, "metadata: {{ name: {name} }}\nspec:");
+    for (field, value) in &fields {
+        let Some(sources) = value.as_object().filter(|_| field == "attributes") else {
+            let _ = writeln!(text, "  {field}: {}", flow(value));
+            continue;
+        };
+        let _ = writeln!(text, "  {field}:");
+        for (name, source) in sources {
+            let _ = writeln!(text, "    {}: {}", scalar(&name.clone().into()), flow(source));
+        }
+    }
+    text
+}
+
+/// The fields of a profile that differ from their defaults, without its name.
+fn profile_spec(profile: &ProfileBody) -> Map<String, Value> {
+    let identity = json!({ "name": profile.name, "reads": profile.reads });
+    let defaults: Option<ProfileBody> = serde_json::from_value(identity).ok();
+    let defaults = serde_json::to_value(defaults).unwrap_or_default();
+    let Ok(Value::Object(mut fields)) = serde_json::to_value(profile) else { return Map::new() };
+    fields.retain(|field, value| field == "reads" || defaults[field] != *value);
+    let is_default = |field: &str, value: &Value| {
+        let defaults = [("ipv6_prefix", json!(64)), ("hash", json!(false))];
+        defaults.iter().any(|(name, default)| *name == field && default == value)
+    };
+    let sources = fields.get_mut("attributes").and_then(Value::as_object_mut);
+    for source in sources.into_iter().flat_map(Map::values_mut).filter_map(Value::as_object_mut) {
+        source.retain(|field, value| !is_default(field, value));
+    }
+    if let Some(cost) = fields.get_mut("cost").and_then(Value::as_object_mut) {
+        cost.retain(|field, value| field != "default" || *value != json!(1));
+    }
+    fields
 }
 
 /// The fields that differ from their defaults.
@@ -82,7 +132,10 @@ fn flow(value: &Value) -> String {
             format!("[{}]", items.iter().map(flow).collect::<Vec<_>>().join(", "))
         }
         Value::Object(fields) => {
-            let fields = fields.iter().map(|(field, value)| format!("{field}: {}", flow(value)));
+            let field = |(field, value): (&String, &Value)| {
+                format!("{}: {}", scalar(&field.clone().into()), flow(value))
+            };
+            let fields = fields.iter().map(field);
             format!("{{ {} }}", fields.collect::<Vec<_>>().join(", "))
         }
         scalar_value => scalar(scalar_value),

@@ -7,8 +7,17 @@ use serde_json::{Map, Value};
 use crate::yaml::{Content, Node, Position};
 
 /// Fields whose values are texts. `value: 1.10` and `name: 007` mean what they show.
-const TEXTS: [&str; 8] =
-    ["apiVersion", "attribute", "count_by", "description", "from", "name", "namespace", "value"];
+const TEXTS: [&str; 9] = [
+    "apiVersion",
+    "attribute",
+    "count_by",
+    "description",
+    "domain",
+    "from",
+    "name",
+    "namespace",
+    "value",
+];
 
 /// The places of the fields of a document, by their paths.
 #[derive(Debug, Clone, PartialEq, Eq)]

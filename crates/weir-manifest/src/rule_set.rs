@@ -1,12 +1,14 @@
-//! The rules of all files of a set.
+//! The objects of all files of a set.
 
 use std::collections::HashMap;
 use std::fmt;
 
 use weir_domain::{approximation, warnings};
-use weir_wire::apply::{APPLY_RULES_MAX, ApplyRule};
+use weir_wire::apply::{APPLY_PROFILES_MAX, APPLY_RULES_MAX, ApplyProfile, ApplyRule};
 
-use crate::document::{RuleDocument, path_in_document, read};
+use crate::document::{Objects, read};
+use crate::profile_document::ProfileDocument;
+use crate::rule_document::{RuleDocument, path_in_document};
 use crate::yaml::{Misplaced, Position, documents};
 
 /// A file with manifests.
@@ -35,16 +37,17 @@ impl fmt::Display for Finding {
     }
 }
 
-/// The rules of all files, checked as far as is possible without the server.
-#[derive(Debug, Clone)]
+/// The objects of all files, checked as far as is possible without the server.
+#[derive(Debug, Clone, Default)]
 pub struct RuleSet {
     rules: Vec<(String, RuleDocument)>,
+    profiles: Vec<(String, ProfileDocument)>,
 }
 
 impl RuleSet {
-    /// Reads the rules of all files, or returns everything that is wrong with them.
+    /// Reads the objects of all files, or returns everything that is wrong with them.
     pub fn read(files: &[SourceFile]) -> Result<Self, Vec<Finding>> {
-        let mut rules: Vec<(String, RuleDocument)> = Vec::new();
+        let mut set = Self::default();
         let mut wrong = Vec::new();
         for file in files {
             let finding = |error: Misplaced| Finding {
@@ -57,17 +60,26 @@ impl RuleSet {
                 Ok(nodes) => {
                     for node in &nodes {
                         match read(node) {
-                            Ok(rule) => rules.push((file.name.clone(), rule)),
+                            Ok(objects) => set.add(&file.name, objects),
                             Err(errors) => wrong.extend(errors.into_iter().map(finding)),
                         }
                     }
                 }
             }
         }
-        let set = Self { rules };
         wrong.extend(set.duplicates());
         wrong.extend(set.beyond_bound());
         if wrong.is_empty() { Ok(set) } else { Err(wrong) }
+    }
+
+    fn add(&mut self, file: &str, objects: Objects) {
+        match objects {
+            Objects::Rule(rule) => self.rules.push((file.to_owned(), *rule)),
+            Objects::Profiles(profiles) => {
+                let in_file = |profile| (file.to_owned(), profile);
+                self.profiles.extend(profiles.into_iter().map(in_file));
+            }
+        }
     }
 
     /// The rules as the server takes them.
@@ -79,11 +91,20 @@ impl RuleSet {
         rules.collect()
     }
 
+    /// The profiles as the server takes them.
+    pub fn profiles(&self) -> Vec<ApplyProfile> {
+        let profiles = self.profiles.iter().map(|(_, document)| ApplyProfile {
+            profile: document.body.clone(),
+            renamed_from: document.renamed_from.clone(),
+        });
+        profiles.collect()
+    }
+
     /// Warnings to the authors, such as that of a limit that can never deny.
     pub fn warnings(&self) -> Vec<Finding> {
         let warnings = self.rules.iter().enumerate().flat_map(|(at, (_, document))| {
             let texts = warnings::of_rule(&document.rule).into_iter();
-            texts.map(move |text| self.finding(at, "name", text))
+            texts.map(move |text| self.in_rule(at, "name", text))
         });
         warnings.collect()
     }
@@ -93,51 +114,85 @@ impl RuleSet {
         let bounds = self.rules.iter().enumerate().filter_map(|(at, (_, document))| {
             let rule = &document.rule;
             let text = approximation::bound(rule.consistency(), rule.limits())?;
-            Some(self.finding(at, "consistency", text))
+            Some(self.in_rule(at, "consistency", text))
         });
         bounds.collect()
     }
 
     /// The place of a field of the request, such as `rules[3].rule.limits[0].window_ms`, with the reason of its refusal.
     pub fn locate(&self, field: &str, reason: &str) -> Option<Finding> {
-        let (at, rest) = field.strip_prefix("rules[")?.split_once(']')?;
-        let at: usize = at.parse().ok().filter(|at| *at < self.rules.len())?;
+        let (list, rest) = field.split_once('[')?;
+        let (at, rest) = rest.split_once(']')?;
+        let at: usize = at.parse().ok()?;
         let rest = rest.trim_start_matches('.');
-        let field = rest.strip_prefix("rule.").unwrap_or(rest);
-        let field = if field == "rule" || field.is_empty() { "name" } else { field };
-        Some(self.finding(at, field, format!("`{field}` {reason}")))
+        let inside = |object: &str| {
+            let field = rest.strip_prefix(object).map_or(rest, |rest| rest.trim_start_matches('.'));
+            let field = if field.is_empty() { "name" } else { field };
+            (field.to_owned(), format!("`{field}` {reason}"))
+        };
+        match list {
+            "rules" if at < self.rules.len() => {
+                let (field, text) = inside("rule");
+                Some(self.in_rule(at, &field, text))
+            }
+            "profiles" if at < self.profiles.len() => {
+                let (field, text) = inside("profile");
+                Some(self.in_profile(at, &field, text))
+            }
+            _ => None,
+        }
     }
 
-    fn finding(&self, at: usize, field: &str, text: String) -> Finding {
+    fn in_rule(&self, at: usize, field: &str, text: String) -> Finding {
         let (file, document) = &self.rules[at];
         let at = document.fields.position(&path_in_document(field));
         Finding { file: file.clone(), at, text }
     }
 
+    fn in_profile(&self, at: usize, field: &str, text: String) -> Finding {
+        let (file, document) = &self.profiles[at];
+        let at = document.fields.position(&document.path(field));
+        Finding { file: file.clone(), at, text }
+    }
+
+    /// Objects that are written twice, and domains with two profiles.
     fn duplicates(&self) -> Vec<Finding> {
-        let mut first: HashMap<(&str, &str), usize> = HashMap::new();
+        let mut first: HashMap<(&str, String), Finding> = HashMap::new();
         let mut wrong = Vec::new();
-        for (at, (_, document)) in self.rules.iter().enumerate() {
-            let body = &document.body;
-            if let Some(first) = first.get(&(body.namespace.as_str(), body.name.as_str())) {
-                let (namespace, name) = (&body.namespace, &body.name);
-                let Finding { file, at: place, .. } = self.finding(*first, "name", String::new());
-                let first = format!("{file}:{}:{}", place.line, place.column);
-                let text = format!("the rule `{namespace}/{name}` is also in {first}");
-                wrong.push(self.finding(at, "name", text));
+        let mut add = |kind, name: String, found: Finding| {
+            if let Some(first) = first.get(&(kind, name.clone())) {
+                let text = format!(
+                    "the {kind} `{name}` is also in {}:{}:{}",
+                    first.file, first.at.line, first.at.column
+                );
+                wrong.push(Finding { text, ..found });
             } else {
-                first.insert((&body.namespace, &body.name), at);
+                first.insert((kind, name), found);
+            }
+        };
+        for (at, (_, document)) in self.rules.iter().enumerate() {
+            let name = format!("{}/{}", document.body.namespace, document.body.name);
+            add("rule", name, self.in_rule(at, "name", String::new()));
+        }
+        for (at, (_, document)) in self.profiles.iter().enumerate() {
+            let body = &document.body;
+            add("profile", body.name.clone(), self.in_profile(at, "name", String::new()));
+            if let Some(domain) = &body.domain {
+                add("domain", domain.clone(), self.in_profile(at, "domain", String::new()));
             }
         }
         wrong
     }
 
-    fn beyond_bound(&self) -> Option<Finding> {
-        let count = self.rules.len();
-        (count > APPLY_RULES_MAX).then(|| {
-            let text = format!("the set has {count} rules; {APPLY_RULES_MAX} is the most");
-            self.finding(APPLY_RULES_MAX, "name", text)
-        })
+    fn beyond_bound(&self) -> Vec<Finding> {
+        let over = |kind, count: usize, most| {
+            (count > most).then(|| format!("the set has {count} {kind}; {most} is the most"))
+        };
+        let rules = over("rules", self.rules.len(), APPLY_RULES_MAX);
+        let rules = rules.map(|text| self.in_rule(APPLY_RULES_MAX, "name", text));
+        let profiles = over("profiles", self.profiles.len(), APPLY_PROFILES_MAX);
+        let profiles = profiles.map(|text| self.in_profile(APPLY_PROFILES_MAX, "name", text));
+        rules.into_iter().chain(profiles).collect()
     }
 }
 

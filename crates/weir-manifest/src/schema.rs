@@ -1,64 +1,137 @@
-//! A manifest as JSON Schema, for editors and checkers.
+//! A document of a manifest as JSON Schema, for editors and checkers.
 
 use serde_json::{Map, Value, json};
 use utoipa::OpenApi;
 use weir_wire::bounds::schemas_with_bounds;
+use weir_wire::profiles::ProfileBody;
 use weir_wire::rules::RuleBody;
 
-use crate::document::{API_VERSION, KIND};
+use crate::document::{API_VERSION, ENVOY_DOMAINS, GATEWAY, RULE};
 
 #[derive(OpenApi)]
-#[openapi(components(schemas(RuleBody)))]
+#[openapi(components(schemas(RuleBody, ProfileBody)))]
 struct Document;
 
+/// The fields of a profile that only one of a domain has.
+const OF_DOMAINS: [&str; 3] = ["domain", "descriptors", "rename"];
 /// Fields that can be written with a unit instead, such as `window: 1m`.
 const TIMES: [&str; 5] =
     ["window_ms", "interval_ms", "refill_interval_ms", "drain_interval_ms", "lease_ms"];
 
-/// The schema of one document of a manifest.
+/// The schema of one document of a manifest. Its `kind` decides what `metadata` and `spec` are.
 #[must_use]
 pub fn schema() -> Value {
     let mut document = schemas_with_bounds(&Document::openapi());
     let mut definitions = document["components"]["schemas"].take();
     refer_to_definitions(&mut definitions);
     let Some(definitions) = definitions.as_object_mut() else { return Value::Null };
+    let kinds = [rule(definitions), gateway(definitions), domains(definitions)];
+    let names: Vec<_> = kinds.iter().map(|(name, _)| *name).collect();
+    let of_kind = |(name, properties): &(&str, Value)| {
+        json!({
+            "if": { "properties": { "kind": { "const": name } }, "required": ["kind"] },
+            "then": properties,
+        })
+    };
+    let conditions: Vec<_> = kinds.iter().map(of_kind).collect();
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "An object of Weir",
+        "type": "object",
+        "required": ["apiVersion", "kind", "spec"],
+        "properties": {
+            "apiVersion": { "const": API_VERSION, "description": "The version of the format." },
+            "kind": { "enum": names, "description": "The kind of the object." },
+            "metadata": { "description": "The identity of the object." },
+            "spec": { "description": "The content of the object." },
+        },
+        "additionalProperties": false,
+        "allOf": conditions,
+        "$defs": definitions,
+    })
+}
+
+/// A rule: its name is in `metadata`.
+fn rule(definitions: &mut Map<String, Value>) -> (&'static str, Value) {
     let mut spec = definitions.remove("RuleBody").unwrap_or_default();
-    let properties = spec["properties"].as_object_mut();
     let (mut namespace, mut name) = (Value::Null, Value::Null);
-    if let Some(properties) = properties {
+    if let Some(properties) = spec["properties"].as_object_mut() {
         namespace = properties.remove("namespace").unwrap_or_default();
         name = properties.remove("name").unwrap_or_default();
         with_unit(properties, "block_ms");
     }
     spec["required"] = json!([]);
     definitions.get_mut("LimitBody").into_iter().for_each(limits_with_units);
-    definitions.insert("Rule".to_owned(), spec);
-    let renamed = json!({
+    definitions.insert(RULE.to_owned(), spec);
+    let renamed =
+        renamed(&name, "The former name of the rule. It keeps its id, counters and revisions.");
+    let metadata = json!({
         "type": "object",
-        "description": "The former name of the rule. It keeps its id, counters and revisions.",
+        "description": "The identity of the rule.",
+        "required": ["name"],
+        "properties": { "namespace": namespace, "name": name, "renamed": renamed },
+        "additionalProperties": false,
+    });
+    let spec = json!({ "$ref": format!("#/$defs/{RULE}") });
+    (
+        RULE,
+        json!({ "properties": { "metadata": metadata, "spec": spec }, "required": ["metadata"] }),
+    )
+}
+
+/// A profile by which proxies ask over HTTP: its name is in `metadata`.
+fn gateway(definitions: &mut Map<String, Value>) -> (&'static str, Value) {
+    let mut spec = definitions.get("ProfileBody").cloned().unwrap_or_default();
+    let mut name = Value::Null;
+    if let Some(properties) = spec["properties"].as_object_mut() {
+        name = properties.remove("name").unwrap_or_default();
+        for field in OF_DOMAINS {
+            properties.remove(field);
+        }
+    }
+    spec["required"] = json!(["reads"]);
+    definitions.insert(GATEWAY.to_owned(), spec);
+    let renamed = renamed(&name, "The former name of the profile. It keeps its id and revisions.");
+    let metadata = json!({
+        "type": "object",
+        "description": "The identity of the profile.",
+        "required": ["name"],
+        "properties": { "name": name, "renamed": renamed },
+        "additionalProperties": false,
+    });
+    let spec = json!({ "$ref": format!("#/$defs/{GATEWAY}") });
+    let properties = json!({ "metadata": metadata, "spec": spec });
+    (GATEWAY, json!({ "properties": properties, "required": ["metadata"] }))
+}
+
+/// The profiles of domains of the rate limit service: a list, without `metadata`.
+fn domains(definitions: &mut Map<String, Value>) -> (&'static str, Value) {
+    let mut entry = definitions.remove("ProfileBody").unwrap_or_default();
+    if let Some(properties) = entry["properties"].as_object_mut() {
+        properties.retain(|field, _| {
+            ["name", "namespace"].contains(&field.as_str()) || OF_DOMAINS.contains(&field.as_str())
+        });
+        let name = properties.get("name").cloned().unwrap_or_default();
+        let description = "The former name of the profile. It keeps its id and revisions.";
+        properties.insert("renamed".to_owned(), renamed(&name, description));
+    }
+    entry["required"] = json!(["name", "domain"]);
+    definitions.insert("EnvoyDomain".to_owned(), entry);
+    let spec = json!({
+        "type": "array",
+        "description": "The domains.",
+        "items": { "$ref": "#/$defs/EnvoyDomain" },
+    });
+    (ENVOY_DOMAINS, json!({ "properties": { "spec": spec } }))
+}
+
+fn renamed(name: &Value, description: &str) -> Value {
+    json!({
+        "type": "object",
+        "description": description,
         "required": ["from"],
         "properties": { "from": name },
         "additionalProperties": false,
-    });
-    json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "A rule of Weir",
-        "type": "object",
-        "required": ["apiVersion", "kind", "metadata", "spec"],
-        "properties": {
-            "apiVersion": { "const": API_VERSION, "description": "The version of the format." },
-            "kind": { "const": KIND, "description": "The kind of the object." },
-            "metadata": {
-                "type": "object",
-                "description": "The identity of the rule.",
-                "required": ["name"],
-                "properties": { "namespace": namespace, "name": name, "renamed": renamed },
-                "additionalProperties": false,
-            },
-            "spec": { "$ref": "#/$defs/Rule" },
-        },
-        "additionalProperties": false,
-        "$defs": definitions,
     })
 }
 
@@ -143,6 +216,16 @@ mod tests {
         assert_eq!(limits.len(), 8);
         let window = &limits[0]["properties"]["window"];
         assert_eq!(window["pattern"], "^[0-9]+(ms|s|m|h|d)$", "{:#}", limits[0]);
-        assert!(schema["$defs"]["Rule"]["properties"].get("name").is_none());
+        for kind in ["Rule", "Gateway"] {
+            assert!(schema["$defs"][kind]["properties"].get("name").is_none(), "{kind}");
+        }
+        assert_eq!(
+            schema["properties"]["kind"]["enum"],
+            json!(["Rule", "Gateway", "EnvoyDomains"])
+        );
+        let domain = schema["$defs"]["EnvoyDomain"]["properties"].as_object().expect("fields");
+        let mut fields: Vec<_> = domain.keys().map(String::as_str).collect();
+        fields.sort_unstable();
+        assert_eq!(fields, ["descriptors", "domain", "name", "namespace", "rename", "renamed"]);
     }
 }

@@ -33,17 +33,17 @@ mod schema;
 /// The commands for rules as code, and that for a check.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Check files with rules; exits with 0 or 2
+    /// Check files with rules and profiles; exits with 0 or 2
     Check(Box<CheckArgs>),
     /// Show what `weir apply` would change; exits with 0 for nothing, 1 for changes, 2 for errors
     Diff(Box<DiffArgs>),
-    /// Apply files with rules: all of them as one change, or none
+    /// Apply files with rules and profiles: all of them as one change, or none
     Apply(Box<ApplyArgs>),
-    /// Write the rules of a tenant as files
+    /// Write the rules and profiles of a tenant as files
     Export(ExportArgs),
     /// Convert rules of other programs
     Import(ImportArgs),
-    /// Print the JSON Schema of files with rules
+    /// Print the JSON Schema of these files
     Schema,
     /// Send a check to a gate; exits with 0 if it is allowed, 1 if it is denied, 2 for errors
     Ask(AskArgs),

@@ -31,6 +31,9 @@ pub struct ProfileWrite {
     pub name: String,
     /// The body in the API's format.
     pub spec: Value,
+    /// The set of rules as code that the profile belongs to from then on. With `None`, a profile stays where it is, and a new
+    /// one belongs to no set.
+    pub managed_by: Option<String>,
     /// The current time.
     pub now: Timestamp,
 }
@@ -50,8 +53,21 @@ impl<'t> Profiles<'t> {
     pub async fn insert(self, new: &ProfileWrite, actor: &Actor) -> Result<ProfileRow, StoreError> {
         let row: ProfileRow = query_profiles!(
             "-- profiles.insert
-            INSERT INTO profiles (tenant_id, id, name, spec, revision, created_at, updated_at)
-            VALUES ($1, $2, $3, $4, 1, $5, $5)
+            INSERT INTO profiles (
+                tenant_id,
+                id,
+                name,
+                spec,
+                revision,
+                created_at,
+                updated_at,
+                managed_by,
+                applied_digest
+            )
+            VALUES (
+                $1, $2, $3, $4, 1, $5, $5, $6,
+                CASE WHEN $6::text IS NOT NULL THEN md5(concat_ws(' ', $3::text, $4::jsonb)) END
+            )
             RETURNING",
             "",
             uuid(new.tenant_id.to_u128()),
@@ -59,6 +75,7 @@ impl<'t> Profiles<'t> {
             new.name,
             new.spec,
             stored(new.now),
+            new.managed_by.as_deref(),
         )
         .fetch_one(&mut *self.conn)
         .await?
@@ -83,7 +100,16 @@ impl<'t> Profiles<'t> {
         let row: ProfileRow = query_profiles!(
             "-- profiles.update
             UPDATE profiles
-            SET name = $3, spec = $4, revision = revision + 1, updated_at = $5
+            SET
+                name = $3,
+                spec = $4,
+                revision = revision + 1,
+                updated_at = $5,
+                managed_by = coalesce($6, managed_by),
+                applied_digest = CASE
+                    WHEN $6::text IS NULL THEN applied_digest
+                    ELSE md5(concat_ws(' ', $3::text, $4::jsonb))
+                END
             WHERE tenant_id = $1 AND id = $2
             RETURNING",
             "",
@@ -92,6 +118,7 @@ impl<'t> Profiles<'t> {
             write.name,
             write.spec,
             stored(write.now),
+            write.managed_by.as_deref(),
         )
         .fetch_one(&mut *self.conn)
         .await?

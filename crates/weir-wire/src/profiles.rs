@@ -159,6 +159,10 @@ pub struct ProfileAnswer {
     /// The profile as it was written, with its defaults.
     #[serde(flatten)]
     pub profile: ProfileBody,
+    /// The set of rules as code that the profile belongs to; null if people edit it.
+    pub managed_by: Option<String>,
+    /// Whether the profile differs from what the last apply of its set wrote.
+    pub edited: bool,
     /// The revision, which rises by one with each change; also the `ETag`.
     pub revision: u64,
     /// The version of the rulebook from which this revision applies.

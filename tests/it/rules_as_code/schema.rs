@@ -54,4 +54,23 @@ async fn editor_completes_algorithms_and_underlines_wrong_fields() {
         &format!("{head}  count_by: [user]\n  limits:\n    - {limit}\n    - {more}\n|"),
     );
     assert_eq!(valid["diagnostics"], Value::Array(Vec::new()), "{valid}");
+
+    let head = "apiVersion: weir/v1\nkind: Gateway\nmetadata: { name: edge }\nspec:\n";
+    let wrong = asked(&here.folder, &format!("{head}  trustedHops: 1\n  reads: |\n"));
+    let completions = wrong["completions"].as_array().expect("a list");
+    assert!(completions.iter().any(|word| word == "forward_auth"), "{wrong}");
+    let messages = wrong["diagnostics"].as_array().into_iter().flatten();
+    let texts: Vec<_> = messages.filter_map(|found| found["message"].as_str()).collect();
+    assert!(texts.iter().any(|text| text.contains("trustedHops")), "{wrong}");
+    let domains =
+        "apiVersion: weir/v1\nkind: EnvoyDomains\nspec:\n  - name: http\n    domain: eg/http\n";
+    for text in [
+        format!("{head}  reads: forward_auth\n  attributes:\n    ip: {{ from: address }}\n|"),
+        format!("{domains}    rename: {{ remote_address: ip }}\n|"),
+    ] {
+        let valid = asked(&here.folder, &text);
+        assert_eq!(valid["diagnostics"], Value::Array(Vec::new()), "{valid}");
+    }
+    let wrong = asked(&here.folder, &format!("{domains}    reads: ext_authz\n|"));
+    assert!(wrong["diagnostics"].to_string().contains("reads"), "{wrong}");
 }

@@ -1,8 +1,8 @@
 //! Writes a plan, in the transaction of its change.
 
 use weir_http::problem::Problem;
-use weir_store::Page;
-use weir_wire::apply::{ApplyAnswer, PlanWarning, RuleName, UpdatedRule};
+use weir_store::{Page, RuleRow};
+use weir_wire::apply::{ApplyAnswer, ObjectKind, ObjectName, PlanWarning, UpdatedObject};
 
 use crate::apply::plan::{Plan, Update};
 use crate::apply::wanted::path;
@@ -35,7 +35,7 @@ pub(super) async fn execute(
     };
     for row in plan.deletes {
         delete_stored(change, row.id, Some(row.revision)).await?;
-        answer.deleted.push(RuleName { namespace: row.namespace, name: row.name });
+        answer.deleted.push(named(row));
     }
     plan.updates.sort_by_key(added_limits);
     for update in plan.updates {
@@ -48,16 +48,20 @@ pub(super) async fn execute(
         warn(&mut answer, &create.checked);
         let row = insert(control, change, &create.checked, Some(set)).await;
         let row = row.map_err(|error| below(create.at, error))?;
-        answer.created.push(RuleName { namespace: row.namespace, name: row.name });
+        answer.created.push(named(row));
     }
     Ok(answer)
+}
+
+fn named(row: RuleRow) -> ObjectName {
+    ObjectName { kind: ObjectKind::Rule, namespace: row.namespace, name: row.name }
 }
 
 async fn write(
     change: &mut Change,
     set: &str,
     update: Update,
-) -> Result<UpdatedRule, ControlError> {
+) -> Result<UpdatedObject, ControlError> {
     let Update { before, checked, adopted, changes, .. } = update;
     let (id, revision, changed_at) = (before.id, before.revision, before.updated_at);
     let page = Page { limit: 1, after: None };
@@ -68,7 +72,8 @@ async fn write(
         .next()
         .ok_or_else(|| Problem::internal(format!("stored rule {id} has no revision")))?;
     update_stored(change, before, &checked, revision, Some(set)).await?;
-    Ok(UpdatedRule {
+    Ok(UpdatedObject {
+        kind: ObjectKind::Rule,
         id: id.to_string(),
         namespace: checked.body.namespace,
         name: checked.body.name,

@@ -78,16 +78,6 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Refuses a plan that deletes more rules than allowed.
-    pub(super) fn refuse_deletes_above(&self, most: u32) -> Result<(), Problem> {
-        let count = self.deletes.len();
-        if u32::try_from(count).is_ok_and(|count| count <= most) {
-            return Ok(());
-        }
-        let detail = format!("the plan deletes {count} rules, and `allow_deletes` is {most}");
-        Err(Problem::new(ErrorCode::Conflict, detail))
-    }
-
     /// Adds the difference of a rule, or returns the reason why the rule must not be changed.
     fn compare(
         &mut self,
@@ -112,6 +102,15 @@ impl Plan {
         self.updates.push(Update { at, before, checked, adopted: !owned, changes });
         Ok(Ok(()))
     }
+}
+
+/// Refuses a plan that deletes more objects than allowed.
+pub(super) fn refuse_deletes_above(count: usize, most: u32) -> Result<(), Problem> {
+    if u32::try_from(count).is_ok_and(|count| count <= most) {
+        return Ok(());
+    }
+    let detail = format!("the plan deletes {count} objects, and `allow_deletes` is {most}");
+    Err(Problem::new(ErrorCode::Conflict, detail))
 }
 
 /// The stored rules that the request has not named so far.
@@ -156,15 +155,19 @@ impl Stored {
     }
 }
 
-/// The fields that differ, in the order of the new body.
-fn differences(before: &Value, after: &Value) -> Vec<FieldChange> {
+/// The fields that differ, in the order of the new body. A field that only the stored object has becomes null.
+pub(super) fn differences(before: &Value, after: &Value) -> Vec<FieldChange> {
     let fields = after.as_object().into_iter().flatten();
+    let removed = before.as_object().into_iter().flatten();
+    let removed = removed.filter(|(field, _)| after.get(field).is_none());
+    let pair = |side: &Value, field: &String| side.get(field).cloned().unwrap_or(Value::Null);
     fields
-        .filter(|(field, value)| before.get(field) != Some(value))
-        .map(|(field, value)| FieldChange {
+        .chain(removed)
+        .filter(|(field, _)| before.get(field) != after.get(field))
+        .map(|(field, _)| FieldChange {
             field: field.clone(),
-            before: before.get(field).cloned().unwrap_or(Value::Null),
-            after: value.clone(),
+            before: pair(before, field),
+            after: pair(after, field),
         })
         .collect()
 }

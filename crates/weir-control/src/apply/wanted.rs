@@ -15,8 +15,11 @@ const REPORTED_MAX: usize = 50;
 /// The checked rules in the order of the request, or a problem that names the invalid fields.
 pub(super) fn checked(body: &ApplyBody) -> Result<Vec<CheckedRule>, Problem> {
     let count = body.rules.len();
-    if !(1..=APPLY_RULES_MAX).contains(&count) {
-        let reason = format!("must hold from 1 to {APPLY_RULES_MAX} rules");
+    if count == 0 && body.profiles.is_empty() {
+        return Err(Problem::invalid_field("rules", "must hold a rule, or `profiles` a profile"));
+    }
+    if count > APPLY_RULES_MAX {
+        let reason = format!("must hold at most {APPLY_RULES_MAX} rules");
         return Err(Problem::invalid_field("rules", reason));
     }
     if let Err(reason) = names::rule(&body.set) {

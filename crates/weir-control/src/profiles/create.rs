@@ -6,6 +6,7 @@ use axum::response::Response;
 use weir_domain::id::ProfileId;
 use weir_domain::profile::PROFILES_PER_TENANT_MAX;
 use weir_http::problem::Problem;
+use weir_store::ProfileRow;
 use weir_wire::problem::ErrorCode;
 use weir_wire::profiles::{ProfileAnswer, ProfileBody};
 
@@ -32,13 +33,24 @@ pub(crate) async fn create(
     body.clone().parse().map_err(Problem::invalid)?;
     caller.namespaces.admit(&body.namespace)?;
     let mut change = control.change("profiles.create", caller, once).await?;
-    refuse_above_bound(&mut change).await?;
+    let row = insert(&control, &mut change, &body, None).await?;
+    change.answer(StatusCode::CREATED, &profile_answer(&row)?).await
+}
+
+/// Inserts a checked profile, which belongs to a set of rules as code if one is given, and records it in the audit log.
+pub(crate) async fn insert(
+    control: &ControlState,
+    change: &mut Change,
+    body: &ProfileBody,
+    managed_by: Option<&str>,
+) -> Result<ProfileRow, ControlError> {
+    refuse_above_bound(change).await?;
     let id = control.id(ProfileId::new);
-    let write = write(change.caller.tenant_id, id, &body, change.now)?;
+    let write = write(change.caller.tenant_id, id, body, managed_by, change.now)?;
     let row = change.tx.profiles().insert(&write, &change.caller.actor).await?;
     let object = Object::new("profile", &row.id);
     change.audit("profile.create", object, None, Some(row.spec.clone())).await?;
-    change.answer(StatusCode::CREATED, &profile_answer(&row)?).await
+    Ok(row)
 }
 
 async fn refuse_above_bound(change: &mut Change) -> Result<(), ControlError> {

@@ -7,7 +7,7 @@ use weir_http::params::Path;
 use weir_http::problem::Problem;
 
 use crate::actor::{By, Editor, InNamespaces};
-use crate::change::Object;
+use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::etag::IfMatch;
 use crate::input::Once;
@@ -34,11 +34,19 @@ pub(crate) async fn delete(
     let id: ProfileId = id.parse().map_err(|_| Problem::not_found())?;
     let expected = if_match.optional()?;
     let mut change = control.change("profiles.delete", caller, Once::not_stored()).await?;
+    delete_stored(&mut change, id, expected).await?;
+    change.done().await
+}
+
+/// Deletes a profile, if it still has the expected revision, and records it in the audit log.
+pub(crate) async fn delete_stored(
+    change: &mut Change,
+    id: ProfileId,
+    expected: Option<u64>,
+) -> Result<(), ControlError> {
     let tenant_id = change.caller.tenant_id;
     let row = change.tx.profiles().delete(tenant_id, id, expected).await?;
     let row = row.ok_or_else(Problem::not_found)?;
     admit(&change.caller, &row)?;
-    let object = Object::new("profile", &id);
-    change.audit("profile.delete", object, Some(row.spec), None).await?;
-    change.done().await
+    change.audit("profile.delete", Object::new("profile", &id), Some(row.spec), None).await
 }

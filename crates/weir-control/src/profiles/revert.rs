@@ -51,7 +51,7 @@ pub(crate) async fn revert(
     old.clone().parse().map_err(Problem::invalid)?;
     change.caller.namespaces.admit(&old.namespace)?;
     let expected = expected.unwrap_or(before.revision);
-    let row = replace(&mut change, &before, &old, expected).await?;
+    let row = replace(&mut change, &before, &old, expected, None).await?;
     let object = Object::new("profile", &id);
     change.audit("profile.revert", object, Some(before.spec), Some(row.spec.clone())).await?;
     change.answer(StatusCode::OK, &profile_answer(&row)?).await

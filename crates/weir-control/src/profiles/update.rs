@@ -46,10 +46,23 @@ pub(crate) async fn update(
     let mut change = control.change("profiles.update", caller, once).await?;
     let before = find(&mut change, id).await?;
     let expected = if_match.required()?;
-    let row = replace(&mut change, &before, &body, expected).await?;
-    let object = Object::new("profile", &id);
-    change.audit("profile.update", object, Some(before.spec), Some(row.spec.clone())).await?;
+    let row = update_stored(&mut change, before, &body, expected, None).await?;
     change.answer(StatusCode::OK, &profile_answer(&row)?).await
+}
+
+/// Replaces `before`, if it still has the expected revision, and records it in the audit log. From then on, the profile
+/// belongs to the set of rules as code that is given, or stays where it is.
+pub(crate) async fn update_stored(
+    change: &mut Change,
+    before: ProfileRow,
+    body: &ProfileBody,
+    expected_revision: u64,
+    managed_by: Option<&str>,
+) -> Result<ProfileRow, ControlError> {
+    let row = replace(change, &before, body, expected_revision, managed_by).await?;
+    let object = Object::new("profile", &before.id);
+    change.audit("profile.update", object, Some(before.spec), Some(row.spec.clone())).await?;
+    Ok(row)
 }
 
 /// The profile to change.
@@ -66,8 +79,9 @@ pub(super) async fn replace(
     before: &ProfileRow,
     body: &ProfileBody,
     expected_revision: u64,
+    managed_by: Option<&str>,
 ) -> Result<ProfileRow, ControlError> {
-    let write = write(change.caller.tenant_id, before.id, body, change.now)?;
+    let write = write(change.caller.tenant_id, before.id, body, managed_by, change.now)?;
     let actor = &change.caller.actor;
     let row = change.tx.profiles().update(&write, expected_revision, actor).await?;
     let row = row.ok_or_else(Problem::not_found)?;

@@ -86,7 +86,10 @@ async fn set_is_created_changed_and_pruned_with_one_version_each() {
     assert_eq!(changed["updated"][0]["changes"][0]["before"][0]["limit"], 2);
     assert_eq!(changed["updated"][0]["last_changed_by"]["name"], "ada@example.com");
     let pruned = apply(&plane, &ada, &with(second, &json!({ "prune": true }))).await;
-    assert_eq!(pruned.expect(200).body["deleted"], json!([{ "namespace": "api", "name": "c" }]));
+    assert_eq!(
+        pruned.expect(200).body["deleted"],
+        json!([{ "kind": "rule", "namespace": "api", "name": "c" }])
+    );
     let names: Vec<_> = rules(&plane, &ada).await.into_iter().map(|(name, ..)| name).collect();
     assert_eq!(names, ["a", "b", "d"]);
 
@@ -229,4 +232,109 @@ async fn renamed_rule_keeps_its_id_and_a_repeat_is_unchanged() {
     assert_eq!((&applied["updated"][0]["id"], &applied["deleted"]), (&id, &json!([])));
     assert_eq!(apply(&plane, &ada, &renamed).await.expect(200).body["unchanged"], 1);
     assert_eq!(rules(&plane, &ada).await, [("new".to_owned(), 2, json!("payments"), 1)]);
+}
+
+fn wanted_profile(name: &str, header: &str) -> Value {
+    json!({ "profile": {
+        "name": name, "reads": "forward_auth", "namespace": "api",
+        "attributes": { "user": { "from": "header", "name": header } },
+    } })
+}
+
+/// The name, the owner, whether it was edited, and the revision of each profile.
+async fn profiles(plane: &Plane, member: &Member) -> Vec<(String, Value, Value, Value)> {
+    let list = plane.by(member, "GET", "profiles").send().await.expect(200);
+    let rows = list.body["data"].as_array().expect("a list").iter();
+    let shown = |row: &Value| {
+        let name = row["name"].as_str().expect("a name").to_owned();
+        (name, row["managed_by"].clone(), row["edited"].clone(), row["revision"].clone())
+    };
+    rows.map(shown).collect()
+}
+
+#[tokio::test]
+async fn profiles_and_rules_are_applied_together_or_not_at_all() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let both =
+        |profiles: Value| json!({ "set": "repo", "rules": [rule("a", 1)], "profiles": profiles });
+    let wrong = json!([wanted_profile("edge", "x-user"), wanted_profile("Edge", "x-user")]);
+    let refused = apply(&plane, &ada, &both(wrong)).await;
+    assert_eq!(refused.refused_field(), "profiles[1].profile.name");
+    let twice = json!([wanted_profile("edge", "x-user"), wanted_profile("edge", "x-user")]);
+    let refused = apply(&plane, &ada, &both(twice)).await;
+    assert_eq!(refused.refused_field(), "profiles[1].profile.name");
+    // A domain that another profile has is found by the database, after the rule was written.
+    let domain = |name: &str| json!({ "name": name, "reads": "rate_limit_service", "domain": "eg", "namespace": "api" });
+    plane.by(&ada, "POST", "profiles").json(&domain("by-hand")).send().await.expect(201);
+    let taken = json!([{ "profile": domain("http") }]);
+    let refused = apply(&plane, &ada, &both(taken)).await;
+    assert!(refused.status.is_client_error(), "{}", refused.body);
+    assert_eq!(rules(&plane, &ada).await, []);
+    assert_eq!(profiles(&plane, &ada).await.len(), 1);
+
+    let wanted = json!([wanted_profile("edge", "x-user"), wanted_profile("front", "x-user")]);
+    let dry = with(both(wanted.clone()), &json!({ "dry_run": true }));
+    let plan = apply(&plane, &ada, &dry).await.expect(200).body;
+    let kinds = plan["created"].as_array().expect("a list").iter();
+    let kinds: Vec<_> = kinds.map(|object| (&object["kind"], &object["name"])).collect();
+    let (of_rule, of_profile) = (json!("rule"), json!("profile"));
+    let (a, edge, front) = (json!("a"), json!("edge"), json!("front"));
+    assert_eq!(kinds, [(&of_rule, &a), (&of_profile, &edge), (&of_profile, &front)]);
+    assert_eq!(profiles(&plane, &ada).await.len(), 1, "a dry run changes nothing");
+    let applied = apply(&plane, &ada, &both(wanted.clone())).await.expect(200).body;
+    let served = &applied["rulebook_version"];
+    let list = plane.by(&ada, "GET", "profiles").send().await.expect(200);
+    let of_profiles = list.body["data"].as_array().expect("a list").iter();
+    let mut of_profiles = of_profiles.filter(|profile| profile["name"] != "by-hand");
+    assert!(of_profiles.all(|profile| profile["rulebook_version"] == *served));
+    assert_eq!(served.as_u64(), Some(version(&plane, &ada).await), "one version for all");
+    assert_eq!(apply(&plane, &ada, &both(wanted)).await.expect(200).body["unchanged"], 3);
+}
+
+#[tokio::test]
+async fn profile_of_a_set_is_changed_renamed_and_deleted_by_it_only() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let body = |set: &str, profiles: Value| json!({ "set": set, "profiles": profiles });
+    let first = body("repo", json!([wanted_profile("edge", "x-user"), wanted_profile("b", "x")]));
+    apply(&plane, &ada, &first).await.expect(200);
+    let other = body("other", json!([wanted_profile("edge", "x-person")]));
+    let refused = apply(&plane, &ada, &other).await;
+    assert_eq!(refused.refused_field(), "profiles[0].profile.name");
+    let list = plane.by(&ada, "GET", "profiles?limit=2").send().await.expect(200);
+    let path = format!("profiles/{}", list.text("/data/1/id"));
+    let edited = wanted_profile("edge", "x-edited")["profile"].clone();
+    let put = plane.by(&ada, "PUT", &path).header("if-match", "\"1\"").json(&edited);
+    put.send().await.expect(200);
+    let (repo, no, yes) = (json!("repo"), json!(false), json!(true));
+    let row = |name: &str, edited: &Value, revision: u64| {
+        (name.to_owned(), repo.clone(), edited.clone(), json!(revision))
+    };
+    assert_eq!(profiles(&plane, &ada).await, [row("b", &no, 1), row("edge", &yes, 2)]);
+    let drift = apply(&plane, &ada, &with(first.clone(), &json!({ "dry_run": true }))).await;
+    let drift = drift.expect(200).body;
+    assert_eq!(drift["updated"][0]["last_changed_by"]["name"], "ada@example.com");
+    assert_eq!(drift["updated"][0]["changes"][0]["field"], "attributes");
+
+    // A renamed profile keeps its id; the other one is deleted only on request, and at most as many as allowed.
+    let mut renamed = wanted_profile("front", "x-user");
+    renamed["renamed_from"] = json!("edge");
+    let renamed = body("repo", json!([renamed]));
+    let prune = with(renamed.clone(), &json!({ "prune": true, "allow_deletes": 0 }));
+    apply(&plane, &ada, &prune).await.problem(409, "conflict");
+    let applied = apply(&plane, &ada, &renamed).await.expect(200).body;
+    assert_eq!(applied["updated"][0]["id"], list.body["data"][1]["id"]);
+    assert_eq!(profiles(&plane, &ada).await, [row("b", &no, 1), row("front", &no, 3)]);
+    let pruned = with(renamed, &json!({ "prune": true }));
+    let pruned = apply(&plane, &ada, &pruned).await.expect(200).body;
+    assert_eq!(pruned["deleted"][0]["name"], "b");
+    assert_eq!(profiles(&plane, &ada).await, [row("front", &no, 3)]);
+    let adopted = body("other", json!([wanted_profile("front", "x-user")]));
+    let adopted = with(adopted, &json!({ "adopt": true }));
+    let adopted = apply(&plane, &ada, &adopted).await.expect(200).body;
+    assert_eq!(adopted["updated"][0]["adopted"], true);
+
+    let nothing = json!({ "set": "other", "prune": true });
+    assert_eq!(apply(&plane, &ada, &nothing).await.refused_field(), "rules");
 }

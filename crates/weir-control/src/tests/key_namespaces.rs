@@ -245,7 +245,7 @@ async fn apply_changes_and_prunes_only_in_the_namespaces_of_the_key() {
     }
     let pruned = json!({ "set": "repo", "rules": [rule("payments", "a")], "prune": true });
     let plan = apply(pruned).await.expect(200).body;
-    assert_eq!(plan["deleted"], json!([{ "namespace": "payments", "name": "c" }]));
+    assert_eq!(plan["deleted"], json!([{ "kind": "rule", "namespace": "payments", "name": "c" }]));
     let rules = plane.by(&ada, "GET", "rules").send().await.expect(200).body;
     let names: Vec<_> = rules["data"].as_array().expect("a list").iter().collect();
     let names: Vec<_> = names.iter().map(|rule| &rule["name"]).collect();

@@ -1,6 +1,8 @@
 //! The parts of a rule that a path of descriptors names.
 
+use serde_json::json;
 use weir_domain::names;
+use weir_wire::profiles::ProfileBody;
 use weir_wire::rules::{ConditionBody, OperandBody};
 use weir_wire::words::Op;
 
@@ -10,6 +12,18 @@ const NAME_BYTES_MAX: usize = 63;
 /// The namespace of a domain.
 pub(super) fn namespace(domain: &str) -> String {
     if names::namespace(domain).is_ok() { domain.to_owned() } else { slug(domain) }
+}
+
+/// The profile of a domain whose name no namespace can have.
+pub(super) fn domain(domain: &str) -> Option<ProfileBody> {
+    if names::namespace(domain).is_ok() {
+        return None;
+    }
+    let namespace = namespace(domain);
+    let profile = json!({
+        "name": namespace, "reads": "rate_limit_service", "domain": domain, "namespace": namespace,
+    });
+    serde_json::from_value(profile).ok()
 }
 
 /// A name for a rule that is not among those taken.

@@ -78,7 +78,8 @@ descriptors:
 
 #[test]
 fn example_of_the_literature_admits_five_marketing_messages_a_day() {
-    let Import { rules, left_out, ignored } = imported(MARKETING);
+    let Import { rules, domains, left_out, ignored } = imported(MARKETING);
+    assert_eq!(domains, [], "the domain is the name of the namespace");
     assert_eq!((rules.len(), left_out.len(), ignored.len()), (1, 0, 0));
     let rule = &rules[0];
     assert_eq!(
@@ -286,4 +287,18 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn domain_that_is_no_namespace_gets_a_profile() {
+    let text = "domain: EG/default/http\ndescriptors:\n  - { key: a, rate_limit: { unit: day, requests_per_unit: 1 } }\n";
+    let Import { rules, domains, .. } = imported(text);
+    assert_eq!(rules[0].namespace, "eg-default-http");
+    assert_eq!(domains.len(), 1);
+    let profile = &domains[0];
+    assert_eq!(
+        (profile.name.as_str(), profile.namespace.as_str(), profile.domain.as_deref()),
+        ("eg-default-http", "eg-default-http", Some("EG/default/http"))
+    );
+    assert!(profile.clone().parse().is_ok());
 }

@@ -71,6 +71,57 @@ fn limits() -> impl Strategy<Value = Value> {
     ]
 }
 
+/// Reads the profiles of a manifest.
+fn read_profiles(text: &str) -> Vec<ProfileBody> {
+    let file = SourceFile { name: "a.yaml".to_owned(), text: text.to_owned() };
+    let set = RuleSet::read(&[file]).unwrap_or_else(|wrong| panic!("{wrong:?}\n{text}"));
+    set.profiles().into_iter().map(|profile| profile.profile).collect()
+}
+
+#[test]
+fn profiles_have_no_defaults_and_are_read_back() {
+    let profile = |json: Value| -> ProfileBody { serde_json::from_value(json).expect("a profile") };
+    let gateway = profile(json!({
+        "name": "edge", "reads": "forward_auth", "namespace": "api", "trusted_hops": 2,
+        "attributes": {
+            "ip": { "from": "address" }, "no": { "from": "path" },
+            "client": { "from": "header", "name": "authorization", "hash": true },
+            "plan": { "from": "header", "name": "x-plan", "default": "1.10" },
+        },
+        "cost": { "from": "header", "name": "x-cost" },
+        "idempotency": { "from": "header", "name": "idempotency-key" },
+    }));
+    let expected = "\
+---
+apiVersion: weir/v1
+kind: Gateway
+metadata: { name: edge }
+spec:
+  reads: forward_auth
+  namespace: api
+  trusted_hops: 2
+  attributes:
+    client: { from: header, name: authorization, hash: true }
+    ip: { from: address }
+    \"no\": { from: path }
+    plan: { from: header, name: x-plan, default: \"1.10\" }
+  cost: { from: header, name: x-cost }
+  idempotency: { from: header, name: idempotency-key }
+";
+    assert_eq!(profile_manifest(&gateway), expected);
+    let domain = profile(json!({
+        "name": "http", "reads": "rate_limit_service", "domain": "eg/default/http",
+        "namespace": "api", "descriptors": "merged", "rename": { "Remote Address": "ip" },
+    }));
+    let text = profile_manifest(&domain);
+    assert!(text.contains("kind: EnvoyDomains\nspec:\n  - { name: http, "), "{text}");
+    let all = profile(json!({ "name": "all", "reads": "rate_limit_service", "domain": "*" }));
+    for profile in [gateway, domain, all] {
+        let text = profile_manifest(&profile);
+        assert_eq!(read_profiles(&text), [profile], "{text}");
+    }
+}
+
 proptest! {
     #[test]
     fn exported_rule_is_read_as_it_was(

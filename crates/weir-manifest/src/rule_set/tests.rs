@@ -57,7 +57,7 @@ fn every_error_has_its_file_line_and_column() {
         ("name: login", "name: Login", "4:29", "`name`"),
         ("name: login", "title: login", "4:29", "unknown field `title`"),
         (", name: login", "", "4:1", "missing field `name`"),
-        ("kind: Rule", "kind: Rules", "3:1", "`kind` must be `Rule`"),
+        ("kind: Rule", "kind: Rules", "3:1", "`kind` must be `Rule`, `Gateway` or `EnvoyDomains`"),
         ("weir/v1", "weir/v2", "2:1", "`apiVersion` must be `weir/v1`"),
         ("  block: 10m", "  name: login", "13:3", "`name` belongs in `metadata`"),
         ("  block: 10m", "  limits: []", "13:3", "`limits` is given twice"),
@@ -96,4 +96,91 @@ fn refusal_of_the_server_has_the_place_of_its_field() {
         assert_eq!(located(field).as_deref(), Some(found), "{field}");
     }
     assert_eq!((located("set"), located("rules[2].rule")), (None, None));
+}
+
+const PROFILES: &str = "\
+apiVersion: weir/v1
+kind: Gateway
+metadata: { name: edge, renamed: { from: old } }
+spec:
+  reads: forward_auth
+  namespace: api
+  attributes:
+    ip: { from: address }
+    plan: { from: header, name: x-plan, default: free }
+  cost: { from: header, name: x-cost }
+---
+apiVersion: weir/v1
+kind: EnvoyDomains
+spec:
+  - { name: http, domain: eg/default/http, namespace: api, rename: { remote_address: ip } }
+  - name: all
+    domain: '*'
+";
+
+#[test]
+fn documented_profiles_are_read() {
+    let set = RuleSet::read(&[file("a.yaml", PROFILES)]).unwrap();
+    assert_eq!(set.rules(), []);
+    let profiles = serde_json::to_value(set.profiles()).unwrap();
+    assert_eq!(profiles[0]["renamed_from"], "old");
+    let edge = &profiles[0]["profile"];
+    assert_eq!((&edge["name"], &edge["reads"]), (&json!("edge"), &json!("forward_auth")));
+    assert_eq!(edge["attributes"]["plan"]["default"], "free");
+    assert_eq!(edge["cost"], json!({ "from": "header", "name": "x-cost", "default": 1 }));
+    let http = &profiles[1]["profile"];
+    assert_eq!((&http["name"], &http["reads"]), (&json!("http"), &json!("rate_limit_service")));
+    assert_eq!(http["rename"], json!({ "remote_address": "ip" }));
+    assert_eq!((&profiles[2]["profile"]["domain"]), &json!("*"));
+}
+
+#[test]
+fn every_error_of_a_profile_has_its_place() {
+    for (from, to, place, text) in [
+        ("reads: forward_auth", "reads: forward", "5:3", "unknown variant `forward`"),
+        ("reads: forward_auth", "reads: rate_limit_service", "5:3", "document `EnvoyDomains`"),
+        ("  namespace: api\n  attr", "  domain: x\n  attr", "6:3", "`domain`"),
+        ("ip: { from: address }", "ip: { from: adress }", "8:11", "unknown variant `adress`"),
+        ("ip: { from: address }", "Ip: { from: address }", "8:5", "Ip"),
+        ("  cost: {", "  costs: {", "10:3", "unknown field `costs`"),
+        ("{ name: edge,", "{ names: edge,", "3:13", "unknown field `names`"),
+        ("domain: eg/default/http,", "", "15:5", "`domain`"),
+        (
+            ", namespace: api, rename",
+            ", reads: ext_authz, rename",
+            "15:44",
+            "unknown field `reads`",
+        ),
+        ("name: all", "name: All", "16:5", "`name`"),
+        ("name: all", "name: edge", "16:5", "the profile `edge` is also in a.yaml:3:13"),
+        ("'*'", "eg/default/http", "17:5", "the domain `eg/default/http` is also in a.yaml:15:19"),
+        (
+            "kind: EnvoyDomains",
+            "kind: EnvoyDomains\nmetadata: { name: x }",
+            "14:13",
+            "has no metadata",
+        ),
+    ] {
+        assert!(PROFILES.contains(from), "{from}");
+        let found = wrong(&PROFILES.replace(from, to));
+        assert_eq!(found.len(), 1, "{from} -> {to}: {found:?}");
+        assert!(found[0].starts_with(&format!("a.yaml:{place}: ")), "{from} -> {to}: {found:?}");
+        assert!(found[0].contains(text), "{from} -> {to}: {found:?}");
+    }
+}
+
+#[test]
+fn refused_profile_has_the_place_of_its_field() {
+    let set = RuleSet::read(&[file("a.yaml", LOGIN), file("b.yaml", PROFILES)]).unwrap();
+    let located = |field: &str| set.locate(field, "is wrong").map(|found| found.to_string());
+    for (field, found) in [
+        ("profiles[0].profile.attributes.ip.from", "b.yaml:8:11: `attributes.ip.from` is wrong"),
+        ("profiles[0].profile.name", "b.yaml:3:13: `name` is wrong"),
+        ("profiles[0].renamed_from", "b.yaml:3:36: `renamed_from` is wrong"),
+        ("profiles[1].profile.domain", "b.yaml:15:19: `domain` is wrong"),
+        ("profiles[2].profile", "b.yaml:16:5: `name` is wrong"),
+    ] {
+        assert_eq!(located(field).as_deref(), Some(found), "{field}");
+    }
+    assert_eq!(located("profiles[3].profile"), None);
 }

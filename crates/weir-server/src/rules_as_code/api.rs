@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use weir_wire::apply::{ApplyAnswer, ApplyBody};
 use weir_wire::page::Page;
 use weir_wire::problem::{FieldProblem, ProblemBody};
+use weir_wire::profiles::ProfileAnswer;
 use weir_wire::replicas::Replicas;
 use weir_wire::rules::RuleAnswer;
 
@@ -106,6 +107,12 @@ impl Api {
                 return Ok(rules);
             }
         }
+    }
+
+    /// All profiles, in the order of their names. A tenant has fewer than a page holds.
+    pub async fn profiles(&self) -> anyhow::Result<Vec<ProfileAnswer>> {
+        let page: Page<ProfileAnswer> = self.get(&format!("/profiles?limit={PAGE}")).await?;
+        Ok(page.data)
     }
 
     /// The running gates.

@@ -16,7 +16,7 @@ pub struct CheckArgs {
     files: FilesArgs,
     #[command(flatten)]
     output: OutputArgs,
-    /// Also let the control plane check the rules, with the settings and ceilings of the tenant. Nothing is changed
+    /// Also let the control plane check them, with the settings and ceilings of the tenant. Nothing is changed
     #[arg(long)]
     server: bool,
     #[command(flatten)]
@@ -30,7 +30,10 @@ pub async fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
     }
     print_valid(&args.output, &set.warnings(), &set.bounds())?;
     if !args.output.is_json() {
-        say(&format!("{} rules are valid", set.rules().len()))?;
+        let (rules, profiles) = (set.rules().len(), set.profiles().len());
+        let profiles =
+            if profiles == 0 { String::new() } else { format!(" and {profiles} profiles") };
+        say(&format!("{rules} rules{profiles} are valid"))?;
     }
     Ok(Outcome::Done)
 }
@@ -42,6 +45,7 @@ impl CheckArgs {
         let body = ApplyBody {
             set: DEFAULT_SET.to_owned(),
             rules: set.rules(),
+            profiles: set.profiles(),
             prune: false,
             allow_deletes: 0,
             adopt: true,

@@ -30,14 +30,14 @@ struct EnvoyArgs {
     /// Ignore settings that a rule cannot have, such as those of metrics, instead of leaving out their limits
     #[arg(long)]
     lossy: bool,
-    /// Write a file for each rule into this folder, instead of printing them
+    /// Write a file for each rule and domain into this folder, instead of printing them
     #[arg(long)]
     dir: Option<PathBuf>,
 }
 
 pub fn run(args: &ImportArgs) -> anyhow::Result<Outcome> {
     let From::Envoy(args) = &args.from;
-    let (mut rules, mut outcome) = (Vec::new(), Outcome::Done);
+    let (mut rules, mut domains, mut outcome) = (Vec::new(), Vec::new(), Outcome::Done);
     for file in &args.files {
         match envoy::import(&source(file)?, args.lossy) {
             Ok(import) => {
@@ -47,6 +47,11 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<Outcome> {
                 }
                 import.ignored.iter().for_each(|finding| warn(&format!("{finding} (ignored)")));
                 rules.extend(import.rules);
+                for domain in import.domains {
+                    if !domains.contains(&domain) {
+                        domains.push(domain);
+                    }
+                }
             }
             Err(error) => {
                 warn(&error.to_string());
@@ -54,6 +59,6 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<Outcome> {
             }
         }
     }
-    write(&rules, args.dir.as_ref())?;
+    write(&rules, &domains, args.dir.as_ref())?;
     Ok(outcome)
 }

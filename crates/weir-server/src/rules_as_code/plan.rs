@@ -3,30 +3,32 @@
 use clap::Args;
 use serde_json::{Value, json};
 use weir_manifest::rule_set::{Finding, RuleSet};
-use weir_wire::apply::{ALLOW_DELETES_DEFAULT, ApplyAnswer, ApplyBody, DEFAULT_SET, RuleName};
+use weir_wire::apply::{
+    ALLOW_DELETES_DEFAULT, ApplyAnswer, ApplyBody, DEFAULT_SET, ObjectKind, ObjectName,
+};
 use weir_wire::problem::FieldProblem;
 
 use super::api::{Address, Api, Applied};
 use super::files::FilesArgs;
 use super::output::{Colour, OutputArgs, print_findings, say, say_json, warn};
 
-/// The set, and what may be done with its rules.
+/// The set, and what may be done with its objects.
 #[derive(Debug, Args)]
 pub struct PlanArgs {
     #[command(flatten)]
     address: Address,
     #[command(flatten)]
     files: FilesArgs,
-    /// The name of the set, such as that of the repository: the owner of the rules
+    /// The name of the set, such as that of the repository: the owner of the rules and profiles
     #[arg(long, default_value = DEFAULT_SET)]
     set: String,
-    /// Delete rules of the set that are in no file
+    /// Delete rules and profiles of the set that are in no file
     #[arg(long)]
     prune: bool,
-    /// The most rules that `--prune` may delete
+    /// The most rules and profiles that `--prune` may delete
     #[arg(long, default_value_t = ALLOW_DELETES_DEFAULT, value_name = "COUNT")]
     allow_deletes: u32,
-    /// Change rules that do not belong to the set; they then belong to it
+    /// Change rules and profiles that do not belong to the set; they then belong to it
     #[arg(long)]
     adopt: bool,
     #[command(flatten)]
@@ -49,6 +51,7 @@ impl PlanArgs {
         let body = ApplyBody {
             set: self.set.clone(),
             rules: set.rules(),
+            profiles: set.profiles(),
             prune: self.prune,
             allow_deletes: self.allow_deletes,
             adopt: self.adopt,
@@ -113,30 +116,40 @@ pub fn summary(plan: &ApplyAnswer) -> String {
     )
 }
 
-/// The changes of a plan, one rule after the other.
+/// A rule as `namespace/name`, a profile as `profile name`.
+fn label(kind: ObjectKind, namespace: &str, name: &str) -> String {
+    match kind {
+        ObjectKind::Rule => format!("{namespace}/{name}"),
+        ObjectKind::Profile => format!("profile {name}"),
+    }
+}
+
+/// The changes of a plan, one object after the other.
 fn lines(output: &OutputArgs, plan: &ApplyAnswer) -> Vec<String> {
-    let named = |sign: &str, colour, rule: &RuleName| {
-        output.paint(colour, &format!("{sign} {}/{}", rule.namespace, rule.name))
+    let named = |sign: &str, colour, object: &ObjectName| {
+        let label = label(object.kind, &object.namespace, &object.name);
+        output.paint(colour, &format!("{sign} {label}"))
     };
     let mut lines: Vec<_> =
-        plan.created.iter().map(|rule| named("+", Colour::Green, rule)).collect();
-    for rule in &plan.updated {
+        plan.created.iter().map(|object| named("+", Colour::Green, object)).collect();
+    for object in &plan.updated {
         // In Markdown, a `!` marks a change.
         let sign = if output.is_markdown() { "!" } else { "~" };
-        let adopted = if rule.adopted { " (joins the set)" } else { "" };
-        let title = format!("{sign} {}/{}{adopted}", rule.namespace, rule.name);
+        let adopted = if object.adopted { " (joins the set)" } else { "" };
+        let label = label(object.kind, &object.namespace, &object.name);
+        let title = format!("{sign} {label}{adopted}");
         lines.push(output.paint(Colour::Yellow, &title));
-        for change in &rule.changes {
+        for change in &object.changes {
             let (before, after) = (short(&change.before), short(&change.after));
             lines.push(format!("    {}: {before} -> {after}", change.field));
         }
-        let author = rule.last_changed_by.name.as_deref().unwrap_or("the system");
+        let author = object.last_changed_by.name.as_deref().unwrap_or("the system");
         lines.push(format!(
             "    last changed by {author} at {}",
-            time(&json!(rule.last_changed_at))
+            time(&json!(object.last_changed_at))
         ));
     }
-    lines.extend(plan.deleted.iter().map(|rule| named("-", Colour::Red, rule)));
+    lines.extend(plan.deleted.iter().map(|object| named("-", Colour::Red, object)));
     lines
 }
 

@@ -19,6 +19,10 @@ pub struct ProfileRow {
     pub name: String,
     /// The body in the API's format.
     pub spec: Value,
+    /// The set of rules as code to which the profile belongs.
+    pub managed_by: Option<String>,
+    /// Whether the profile differs from what the last apply of its set wrote.
+    pub edited: bool,
     /// The number of writes so far.
     pub revision: u64,
     /// The version of the rulebook from which gates serve the profile; 0 inside the transaction that writes it.
@@ -35,6 +39,8 @@ pub(super) struct Row {
     pub(super) id: Uuid,
     pub(super) name: String,
     pub(super) spec: Value,
+    pub(super) managed_by: Option<String>,
+    pub(super) edited: bool,
     pub(super) revision: i64,
     /// `None` until the change is published.
     pub(super) rulebook_version: Option<i64>,
@@ -53,6 +59,11 @@ macro_rules! query_profiles {
                 id,
                 name,
                 spec,
+                managed_by,
+                coalesce(
+                    managed_by IS NOT NULL AND applied_digest <> md5(concat_ws(' ', name, spec)),
+                    false
+                ) AS \"edited!\",
                 revision,
                 (
                     SELECT c.rulebook_version FROM tenant_changes c
@@ -75,6 +86,8 @@ impl From<Row> for ProfileRow {
             tenant_id: TenantId::from_u128(row.tenant_id.as_u128()),
             name: row.name,
             spec: row.spec,
+            managed_by: row.managed_by,
+            edited: row.edited,
             revision: unsigned(row.revision),
             rulebook_version: row.rulebook_version.map_or(0, unsigned),
             created_at: timestamp(row.created_at),

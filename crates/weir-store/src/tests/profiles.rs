@@ -9,6 +9,7 @@ pub(super) fn profile(tenant_id: TenantId, name: &str) -> ProfileWrite {
         id: ProfileId::new(NOW, next()),
         name: name.to_owned(),
         spec: json!({ "name": name }),
+        managed_by: None,
         now: NOW,
     }
 }

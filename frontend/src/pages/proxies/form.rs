@@ -8,6 +8,7 @@ use super::state::ProxiesState;
 use super::tester::ProfileTester;
 use crate::api::Api;
 use crate::components::field::{Binding, Choice, TextArea};
+use crate::components::owner::OwnerQuestion;
 use crate::components::submit::{SubmitAction, SubmitForm};
 use crate::model::profile_text::{parse, template, text};
 use crate::pages::shell::TenantId;
@@ -18,6 +19,8 @@ pub(super) fn ProfileForm(editing: Option<ProfileAnswer>, state: ProxiesState) -
     let action = SubmitAction::new();
     let is_new = editing.is_none();
     let written = editing.as_ref().map(|before| text(&before.profile));
+    let set = editing.as_ref().and_then(|before| before.managed_by.clone());
+    let confirmed = RwSignal::new(set.is_none());
     let typed = RwSignal::new(written.unwrap_or_else(|| template(Reads::ForwardAuth)));
     let fault = Signal::derive(move || typed.with(|typed| parse(typed).err()));
     let save = Callback::new(move |()| {
@@ -30,10 +33,11 @@ pub(super) fn ProfileForm(editing: Option<ProfileAnswer>, state: ProxiesState) -
         });
     });
     let submit = if is_new { "Create profile" } else { "Save profile" };
-    let incomplete = Signal::derive(move || fault.with(Option::is_some));
+    let incomplete = Signal::derive(move || fault.with(Option::is_some) || !confirmed.get());
     view! {
         <SubmitForm action submit on_submit=save incomplete cancel=Callback::new(move |()| state.open.set(false))>
             {is_new.then(|| view! { <Template typed /> })}
+            {set.map(|set| view! { <OwnerQuestion set what="profile" confirmed /> })}
             <TextArea label="Profile" value=typed problem=fault rows=18 code=true />
         </SubmitForm>
         <ProfileTester typed />

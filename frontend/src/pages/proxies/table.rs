@@ -25,7 +25,7 @@ pub(super) fn ProfileTable(profiles: Vec<ProfileAnswer>, state: ProxiesState) ->
     }
     let rows: Vec<_> = profiles.into_iter().map(|profile| row(profile, state)).collect();
     view! {
-        <ObjectTable label="Profiles" columns=&["Name", "Proxy", "Namespace", "Attributes"]>{rows}</ObjectTable>
+        <ObjectTable label="Profiles" columns=&["Name", "Proxy", "Namespace", "Attributes", "Files"]>{rows}</ObjectTable>
     }
     .into_any()
 }
@@ -43,6 +43,7 @@ fn row(answer: ProfileAnswer, state: ProxiesState) -> AnyView {
         state.history.set(Some(shown.clone()));
         state.history_open.set(true);
     };
+    let files = files(&answer);
     let edit = move |()| {
         state.editing.set(Some(answer.clone()));
         state.open.set(true);
@@ -53,6 +54,7 @@ fn row(answer: ProfileAnswer, state: ProxiesState) -> AnyView {
             <td>{proxy}</td>
             <td>{namespace}</td>
             <td class="text-cell">{attributes}</td>
+            <td>{files}</td>
             <td class="number">
                 <RowButton text="Revisions" label=format!("Revisions of {name}") on_press=history />
                 <RequireRole role=Role::Editor reason_shown=true>
@@ -63,6 +65,16 @@ fn row(answer: ProfileAnswer, state: ProxiesState) -> AnyView {
         </tr>
     }
     .into_any()
+}
+
+/// The set of rules as code, and whether its files have another profile.
+fn files(answer: &ProfileAnswer) -> Option<AnyView> {
+    let set = answer.managed_by.clone()?;
+    Some(if answer.edited {
+        view! { <span class="note">"Differs from the files of "{set}</span> }.into_any()
+    } else {
+        view! { <span class="muted">"As in the files of "{set}</span> }.into_any()
+    })
 }
 
 #[component]

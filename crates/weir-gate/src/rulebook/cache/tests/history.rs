@@ -215,7 +215,7 @@ impl History {
             "attributes": { "ip": { "from": "address" } },
         });
         let id = ProfileId::from_u128(self.unique());
-        let write = ProfileWrite { tenant_id: tenant, id, name, spec, now: NOW };
+        let write = ProfileWrite { tenant_id: tenant, id, name, spec, managed_by: None, now: NOW };
         let Some(known) = known else {
             // The tenant can have a profile with this name.
             tx.profiles().insert(&write, &Actor::System).await.ok()?;
