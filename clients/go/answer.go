@@ -38,6 +38,8 @@ type Answer struct {
 	Degraded Degraded
 	// Charged is, in the answer to a record, the number of units that each matching limit took; nil otherwise.
 	Charged *int64
+	// Buffered is, in the answer to a record, whether the gate holds it, because Redis was away, and sends it when Redis returns.
+	Buffered bool
 	// Code is "tenant_rate" or "enforcement_off" when no rule decided; empty otherwise.
 	Code string
 	// RulebookVersion is the version of the rulebook that decided; 0 if Degraded is DegradedClient.
@@ -109,6 +111,7 @@ func readAnswer(content []byte) (*gateAnswer, error) {
 	if body.has("charged") {
 		gate.answer.Charged = body.countOrNull("charged")
 	}
+	gate.answer.Buffered = body.buffered()
 	// Older gates do not send it.
 	if body.has("cache_for_ms") {
 		gate.cacheForMS = body.count("cache_for_ms")

@@ -298,7 +298,7 @@ func (step step) commit(t *testing.T, open *Reservation, where string) {
 	}
 	found := map[string]any{
 		"charged": float64(committed.Charged), "released": float64(committed.Released), "late": committed.Late,
-		"degraded": textOrNil(string(committed.Degraded)),
+		"degraded": textOrNil(string(committed.Degraded)), "buffered": committed.Buffered,
 	}
 	for name, value := range step.Expect {
 		if found[name] != value {
@@ -392,7 +392,7 @@ func inJSON(answer *Answer) map[string]any {
 		"allowed": answer.Allowed, "denied_by": append([]string{}, answer.DeniedBy...), "retry_after_ms": answer.RetryAfterMS,
 		"delay_ms": answer.DelayMS, "limit": answer.Limit, "remaining": answer.Remaining, "reset_after_ms": answer.ResetAfterMS,
 		"limits": len(answer.Limits), "leases": len(answer.Leases), "degraded": textOrNil(string(answer.Degraded)), "code": textOrNil(answer.Code),
-		"cached": answer.Cached, "charged": answer.Charged, "error": nil,
+		"cached": answer.Cached, "charged": answer.Charged, "buffered": answer.Buffered, "error": nil,
 	}
 	if answer.Err != nil {
 		fields["error"] = answer.Err.Kind

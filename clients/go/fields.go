@@ -43,6 +43,9 @@ func (f *fields) flag(name string) bool {
 	return text == "true"
 }
 
+// buffered is whether the gate holds the call until Redis returns. Older gates do not send it.
+func (f *fields) buffered() bool { return f.has("buffered") && f.flag("buffered") }
+
 func (f *fields) count(name string) int64 {
 	number, err := strconv.ParseInt(string(f.values[name]), 10, 64)
 	if err != nil || number < 0 || number >= countMax {

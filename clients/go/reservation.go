@@ -40,6 +40,8 @@ type Committed struct {
 	Late bool
 	// Degraded is why nothing was held, or nothing was charged; empty usually.
 	Degraded Degraded
+	// Buffered is whether the gate holds the commit, because Redis was away, and sends it when Redis returns.
+	Buffered bool
 }
 
 type reserveBody struct {
@@ -128,6 +130,7 @@ func (r *Reservation) Commit(ctx context.Context, cost int64) (*Committed, error
 		Released: fields.count("released"),
 		Late:     fields.flag("late"),
 		Degraded: Degraded(fields.oneOfOrNull("degraded", "allow", "deny", "local")),
+		Buffered: fields.buffered(),
 	}
 	if fields.fault != nil {
 		return nil, fields.fault
@@ -149,7 +152,7 @@ func (r *Reservation) record(ctx context.Context, cost int64) (*Committed, error
 	if err != nil {
 		return nil, err
 	}
-	committed := &Committed{Late: true, Degraded: answer.Degraded}
+	committed := &Committed{Late: true, Degraded: answer.Degraded, Buffered: answer.Buffered}
 	if answer.Charged != nil {
 		committed.Charged = *answer.Charged
 	}

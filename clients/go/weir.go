@@ -66,7 +66,7 @@ func (c *Client) Peek(ctx context.Context, request CheckRequest) (*Answer, error
 }
 
 // Record takes units that were used already, even if fewer are left. It fails if no gate confirms it. Charged of the answer is the number
-// of units that each matching limit took.
+// of units that each matching limit took. It is 0 while Redis is away, and Buffered says whether the gate charges them later.
 func (c *Client) Record(ctx context.Context, request CheckRequest) (*Answer, error) {
 	return c.report(ctx, pathRecord, request)
 }

@@ -37,10 +37,11 @@ async fn reserve(tenant: &Tenant<'_>, user: &str, ttl_ms: u64) -> Value {
     reserved.body["reservation"].clone()
 }
 
-/// Expects an answer of a gate without Redis, which charged nothing yet.
-fn is_degraded(reply: Reply) {
+/// Expects an answer of a gate without Redis, which charged nothing yet and holds the call.
+fn is_buffered(reply: Reply) {
     let body = reply.expect(200).body;
     assert_eq!((&body["degraded"], &body["charged"]), (&json!("allow"), &json!(0)), "{body}");
+    assert_eq!(body["buffered"], json!(true), "{body}");
 }
 
 #[tokio::test]
@@ -56,8 +57,10 @@ async fn records_and_commits_are_charged_once_when_redis_returns() {
     let gate = &stack.gates[0];
     let open = reserve(&tenant, "open", 600_000).await;
     let short = reserve(&tenant, "short", 1_000).await;
-    assert_eq!(value(gate, "weir_open_reservations").await, 2);
-    tenant.ask(gate, "/record", &body("plain", COST)).await.expect(200);
+    let unused = reserve(&tenant, "unused", 600_000).await;
+    assert_eq!(value(gate, "weir_open_reservations").await, 3);
+    let known = tenant.ask(gate, "/record", &body("plain", COST)).await.expect(200).body;
+    assert_eq!((&known["charged"], &known["buffered"]), (&json!(COST), &json!(false)), "{known}");
 
     assert_eq!(value(gate, "weir_redis_up").await, 1);
     stack.redis.kill().expect("Redis runs");
@@ -67,14 +70,19 @@ async fn records_and_commits_are_charged_once_when_redis_returns() {
         let keyed = with_key(body("keyed", COST), &format!("record {number}"));
         // The caller repeats it, because the answer is marked.
         for _ in 0..2 {
-            is_degraded(tenant.ask(gate, "/record", &keyed).await);
+            is_buffered(tenant.ask(gate, "/record", &keyed).await);
         }
-        is_degraded(tenant.ask(gate, "/record", &body("plain", COST)).await);
+        is_buffered(tenant.ask(gate, "/record", &body("plain", COST)).await);
     }
-    is_degraded(tenant.ask(gate, "/commit", &json!({ "reservation": open, "cost": 20 })).await);
+    is_buffered(tenant.ask(gate, "/commit", &json!({ "reservation": open, "cost": 20 })).await);
     let late = json!({ "reservation": short, "cost": 30, "attributes": { "user": "short" } });
-    is_degraded(tenant.ask(gate, "/commit", &late).await);
-    let waiting = 3 * RECORDS + 2;
+    is_buffered(tenant.ask(gate, "/commit", &late).await);
+    is_buffered(tenant.ask(gate, "/cancel", &json!({ "reservation": unused })).await);
+    // No rule matches it, so there is nothing to charge.
+    let other = json!({ "namespace": "other", "attributes": { "user": "plain" } });
+    let other = tenant.ask(gate, "/record", &other).await.expect(200).body;
+    assert_eq!((&other["degraded"], &other["buffered"]), (&Value::Null, &json!(false)), "{other}");
+    let waiting = 3 * RECORDS + 3;
     assert_eq!(value(gate, "weir_buffered_charges").await, waiting);
 
     stack.redis.restart().expect("Redis starts again");
@@ -91,6 +99,7 @@ async fn records_and_commits_are_charged_once_when_redis_returns() {
     assert_eq!(used(&tenant, "plain").await, (RECORDS + 1) * COST);
     assert_eq!(used(&tenant, "open").await, 20, "nothing is held any more");
     assert_eq!(used(&tenant, "short").await, 30);
+    assert_eq!(used(&tenant, "unused").await, 0, "its units were released");
     let dropped = "weir_buffered_charges_total{event=\"dropped\"} 0";
     assert!(metrics(&gate.url).await.contains(dropped), "{dropped}");
     assert_eq!(value(gate, "weir_open_reservations").await, 0);

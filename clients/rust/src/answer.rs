@@ -72,6 +72,10 @@ pub struct Answer {
     /// In the answer to a record: the number of units that each matching limit took.
     #[serde(default, deserialize_with = "count_or_null")]
     pub charged: Option<u64>,
+    /// In the answer to a record: whether the gate holds it, because Redis was away, and sends it when Redis returns. Older gates do not
+    /// send it.
+    #[serde(default)]
+    pub buffered: bool,
     /// `tenant_rate` or `enforcement_off` when no rule decided.
     #[serde(default)]
     pub code: Option<String>,
@@ -141,6 +145,7 @@ impl Answer {
             leases: Vec::new(),
             degraded: Some(Degraded::Client),
             charged: None,
+            buffered: false,
             code: None,
             rulebook_version: 0,
             cached: false,

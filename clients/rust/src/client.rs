@@ -77,7 +77,7 @@ impl Weir {
     }
 
     /// Takes units that were used already, even if fewer are left. Fails if no gate confirms it. `charged` of the answer is the number of
-    /// units that each matching limit took.
+    /// units that each matching limit took. It is 0 while Redis is away, and `buffered` says whether the gate charges them later.
     pub async fn record(&self, request: &CheckRequest) -> Result<Answer, Error> {
         self.decide(Call::Record, request).await
     }

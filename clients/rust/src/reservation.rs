@@ -35,7 +35,7 @@ pub struct Reservation {
 }
 
 /// The effect of a commit or cancel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 pub struct Committed {
     /// The number of units that each matching limit took.
     #[serde(deserialize_with = "count")]
@@ -48,6 +48,9 @@ pub struct Committed {
     /// Why nothing was held, or nothing was charged.
     #[serde(deserialize_with = "Option::deserialize")]
     pub degraded: Option<Degraded>,
+    /// Whether the gate holds the commit, because Redis was away, and sends it when Redis returns. Older gates do not send it.
+    #[serde(default)]
+    pub buffered: bool,
 }
 
 /// The reservation in an answer.
@@ -135,15 +138,15 @@ impl Reservation {
     /// nothing and gets the first answer. If the reservation is no longer open, the cost is recorded. Fails if no gate confirms it.
     pub async fn commit(&self, cost: u64) -> Result<Committed, Error> {
         let Some(reservation) = &self.text else {
-            let (released, late, degraded) = (0, cost > 0, None);
             if cost == 0 {
-                return Ok(Committed { charged: 0, released, late, degraded });
+                return Ok(Committed::default());
             }
             let mut request = self.request.clone().cost(cost);
             request.idempotency_key = None;
             let answer = self.weir.record(&request).await?;
-            let (charged, degraded) = (answer.charged.unwrap_or(0), answer.degraded);
-            return Ok(Committed { charged, released, late, degraded });
+            let (degraded, buffered) = (answer.degraded, answer.buffered);
+            let charged = answer.charged.unwrap_or(0);
+            return Ok(Committed { charged, released: 0, late: true, degraded, buffered });
         };
         let CheckRequest { namespace, attributes, .. } = &self.request;
         let body = CommitBody { namespace, attributes, reservation, cost };

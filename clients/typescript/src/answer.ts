@@ -49,6 +49,8 @@ export interface Answer {
   degraded: Degraded | null;
   /** In the answer to a record: the number of units that each matching limit took. */
   charged: number | null;
+  /** In the answer to a record: whether the gate holds it, because Redis was away, and sends it when Redis returns. */
+  buffered: boolean;
   /** `tenant_rate` or `enforcement_off` when no rule decided. */
   code: string | null;
   /** The version of the rulebook that decided; null if `degraded` is `client`. */
@@ -80,6 +82,7 @@ export function readAnswer(value: unknown): GateAnswer {
     leases: body.optional("leases", (fields) => fields.list("leases", readLease)) ?? [],
     degraded: body.oneOfOrNull("degraded", ["allow", "deny", "local"]),
     charged: body.optional("charged", (fields) => fields.count("charged")),
+    buffered: readBuffered(body),
     code: body.optional("code", (fields) => fields.text("code")),
     rulebookVersion: body.count("rulebook_version"),
     cached: false,
@@ -88,6 +91,11 @@ export function readAnswer(value: unknown): GateAnswer {
   // Older gates do not send it.
   const cacheForMs = body.optional("cache_for_ms", (fields) => fields.count("cache_for_ms")) ?? 0;
   return { answer, cacheForMs };
+}
+
+/** Whether the gate holds the call until Redis returns. Older gates do not send it. */
+export function readBuffered(body: Fields): boolean {
+  return body.optional("buffered", (fields) => fields.flag("buffered")) ?? false;
 }
 
 /** The number of entries of `results`, read as answers. */

@@ -5,7 +5,7 @@ import { WeirError } from "./errors.js";
 import { ENDED, type Released, type Renewed, readReleased, readRenewed } from "./lease.js";
 import { type Options, type Settings, readOptions, readTimeout } from "./options.js";
 import { type Attributes, type CheckOptions, type CheckRequest, body, cacheKey } from "./request.js";
-import { type Committed, Reservation, type ReserveOptions, readCommitted, readReservation } from "./reservation.js";
+import { type Committed, NOTHING, Reservation, type ReserveOptions, readCommitted, readReservation } from "./reservation.js";
 import { DECISION, type Exchange, type Reply, exchange } from "./transport.js";
 
 export interface WaitOptions extends CheckOptions {
@@ -61,7 +61,7 @@ export class Weir {
 
   /**
    * Takes units that were used already, even if fewer are left. Rejects with a `WeirError` if no gate confirms it. `charged` of the answer is
-   * the number of units that each matching limit took.
+   * the number of units that each matching limit took. It is 0 while Redis is away, and `buffered` says whether the gate charges them later.
    */
   async record(namespace: string, attributes: Attributes, options: ReportOptions = {}): Promise<Answer> {
     return (await this.#decide("/record", { namespace, attributes, ...options })).answer;
@@ -108,10 +108,10 @@ export class Weir {
   /** Commits a reservation, or records the cost if there is none. */
   async #commit(request: CheckRequest, text: string | null, cost: number): Promise<Committed> {
     const { namespace, attributes } = request;
-    if (text === null && cost === 0) return { charged: 0, released: 0, late: false, degraded: null };
+    if (text === null && cost === 0) return NOTHING;
     if (text === null) {
-      const { charged, degraded } = await this.record(namespace, attributes, { cost });
-      return { charged: charged ?? 0, released: 0, late: true, degraded };
+      const { charged, degraded, buffered } = await this.record(namespace, attributes, { cost });
+      return { charged: charged ?? 0, released: 0, late: true, degraded, buffered };
     }
     try {
       const late = body({ namespace, attributes });
@@ -289,6 +289,7 @@ export class Weir {
       leases: [],
       degraded: "client",
       charged: null,
+      buffered: false,
       code: null,
       rulebookVersion: null,
       cached: false,

@@ -1,4 +1,4 @@
-import { type Answer, type Degraded, Fields } from "./answer.js";
+import { type Answer, type Degraded, Fields, readBuffered } from "./answer.js";
 
 /** The options of `reserve`. */
 export interface ReserveOptions {
@@ -22,7 +22,12 @@ export interface Committed {
   late: boolean;
   /** Why nothing was held, or nothing was charged; null usually. */
   degraded: Degraded | null;
+  /** Whether the gate holds the commit, because Redis was away, and sends it when Redis returns. */
+  buffered: boolean;
 }
+
+/** A reservation of which nothing was held and nothing was used. */
+export const NOTHING: Committed = { charged: 0, released: 0, late: false, degraded: null, buffered: false };
 
 /** Units that are held until `commit` or `cancel`, or until `expiresAtMs`. */
 export class Reservation {
@@ -72,5 +77,6 @@ export function readCommitted(value: unknown): Committed {
     released: body.count("released"),
     late: body.flag("late"),
     degraded: body.oneOfOrNull("degraded", ["allow", "deny", "local"]),
+    buffered: readBuffered(body),
   };
 }

@@ -133,6 +133,7 @@ function compare(answer, wanted, where) {
     held: answer.held,
     degraded: answer.degraded,
     charged: answer.charged,
+    buffered: answer.buffered,
     reserved: answer.reserved,
     released: answer.released,
     late: answer.late,

@@ -92,11 +92,12 @@ fn bytes_of(request: &Request) -> usize {
 }
 
 impl ChargeBuffer {
-    /// Adds a charge. Returns the number of charges that were dropped.
+    /// Adds a charge. Returns the number of older charges that were dropped.
     pub(crate) fn insert(&self, charge: BufferedCharge) -> usize {
         let mut charges = self.charges();
+        let dropped = charges.drop_excess(1, charge.bytes());
         charges.add(charge, VecDeque::push_back);
-        charges.drop_excess()
+        dropped
     }
 
     /// Puts charges back before the others, in their order. Returns the number of charges that were dropped.
@@ -105,7 +106,7 @@ impl ChargeBuffer {
         for charge in back.into_iter().rev() {
             charges.add(charge, VecDeque::push_front);
         }
-        charges.drop_excess()
+        charges.drop_excess(0, 0)
     }
 
     /// Takes out up to `most` charges: the oldest ones of each tenant, tenants in turn.
@@ -154,9 +155,10 @@ impl Charges {
         oldest
     }
 
-    fn drop_excess(&mut self) -> usize {
+    /// Drops charges until this many more of this many bytes fit.
+    fn drop_excess(&mut self, count: usize, bytes: usize) -> usize {
         let mut dropped = 0;
-        while self.count > CHARGES_MAX || self.bytes > BYTES_MAX {
+        while self.count + count > CHARGES_MAX || self.bytes + bytes > BYTES_MAX {
             let most = self.tenants.iter().max_by_key(|(_, queue)| queue.len());
             let Some(tenant) = most.map(|(tenant, _)| *tenant) else { break };
             dropped += usize::from(self.remove_oldest(tenant).is_some());

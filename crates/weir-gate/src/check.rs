@@ -4,7 +4,6 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
-use weir_domain::matching::LIMITS_PER_CHECK_MAX;
 use weir_domain::request::Request;
 use weir_http::json::{Json, JsonText, StrictJson};
 use weir_http::params::Query;
@@ -16,9 +15,10 @@ use weir_wire::check::{
 use weir_wire::problem::FieldProblem;
 
 use crate::caller::Caller;
-use crate::decide::{KeyReused, TooManyLimits, decide};
+use crate::decide::{self, KeyReused, Recorded, TooManyLimits};
 use crate::finish::Finish;
 use crate::headers;
+use crate::problems::{self, key_reused, too_many_limits};
 use crate::refusals::Refusals;
 use crate::state::GateState;
 use crate::turns::Turns;
@@ -132,11 +132,14 @@ pub(crate) async fn record(
 ) -> Result<Response, Problem> {
     let request = body.parse().map_err(Problem::invalid)?;
     let cost = request.cost();
-    let answer = decide_one(state, caller, request).await?;
+    let recording = Finish::new(async move { decide::record(&state, &caller, &request).await });
+    let Recorded { answer, buffered } = recording
+        .await
+        .map_err(|refused| problems::refused(&refused, "namespace", "idempotency_key"))?;
     if answer.code == Some(AnswerCode::TenantRate) {
         return Ok(over_ceiling(&answer));
     }
-    Ok(Json(RecordAnswer::new(cost, answer)).into_response())
+    Ok(Json(RecordAnswer::new(cost, answer, buffered)).into_response())
 }
 
 /// Give units back, never above full.
@@ -187,16 +190,5 @@ fn decide_all(
     caller: Caller,
     requests: impl AsRef<[Request]> + Send + Sync + 'static,
 ) -> Finish<Result<Vec<Result<CheckAnswer, KeyReused>>, TooManyLimits>> {
-    Finish::new(async move { decide(&state, &caller, requests.as_ref()).await })
-}
-
-fn too_many_limits(field: &str) -> FieldProblem {
-    let reason = format!(
-        "has rules that match this request with more than {LIMITS_PER_CHECK_MAX} limits, the most that one check can match"
-    );
-    FieldProblem::new(field, reason)
-}
-
-fn key_reused(field: &str) -> Problem {
-    Problem::invalid_field(field, "was used for another request within the last 60 seconds")
+    Finish::new(async move { decide::decide(&state, &caller, requests.as_ref()).await })
 }

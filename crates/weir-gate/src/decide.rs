@@ -13,6 +13,7 @@ mod leased;
 mod outage;
 mod pending;
 mod places;
+mod record;
 mod redis;
 mod renewal;
 mod reservation;
@@ -34,6 +35,7 @@ pub(crate) use self::buffered::{SentCharge, send_charge};
 pub(crate) use self::deferred::{Admission, decide_deferred, order_of};
 pub(crate) use self::pending::KeyReused;
 pub(crate) use self::places::{Places, Retaken};
+pub(crate) use self::record::{Recorded, record};
 pub(crate) use self::renewal::{LeaseSettled, release, renew};
 pub(crate) use self::reservation::{Committed, Refused, Reserved, commit, exhaust, reserve};
 pub(crate) use self::rules::TooManyLimits;
@@ -49,7 +51,6 @@ pub(crate) async fn decide(
     let pending = |request| PendingCheck::new(caller, request, now);
     let mut checks: Vec<_> = requests.iter().map(pending).collect();
     answer(state, &mut checks).await?;
-    buffered::keep_records(state, &checks);
     Ok(count::count(state, &mut checks, started.elapsed()).await)
 }
 

@@ -12,8 +12,8 @@ use crate::caller::Exhauster;
 use crate::check::over_ceiling;
 use crate::decide;
 use crate::finish::Finish;
+use crate::problems;
 use crate::refusals::Refusals;
-use crate::reservations::problem;
 use crate::state::GateState;
 
 /// Let the matching limits count as exhausted for a time, because the service behind them said so.
@@ -33,7 +33,9 @@ pub(crate) async fn exhaust(
 ) -> Result<Response, Problem> {
     let request = body.parse(ReservationId(state.random.bytes())).map_err(Problem::invalid)?;
     let exhausting = Finish::new(async move { decide::exhaust(&state, &caller, &request).await });
-    let answer = exhausting.await.map_err(|refused| problem(&refused, "namespace", "namespace"))?;
+    let answer = exhausting
+        .await
+        .map_err(|refused| problems::refused(&refused, "namespace", "namespace"))?;
     if answer.code == Some(AnswerCode::TenantRate) {
         return Ok(over_ceiling(&answer));
     }

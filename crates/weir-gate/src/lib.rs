@@ -18,6 +18,7 @@ mod exhaust;
 mod finish;
 mod headers;
 mod lease_text;
+mod problems;
 mod refusals;
 mod renewals;
 mod reservation_text;

@@ -4,7 +4,6 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use weir_domain::limit::COST_MAX;
-use weir_domain::matching::LIMITS_PER_CHECK_MAX;
 use weir_domain::request::Request;
 use weir_domain::reservation::ReservationId;
 use weir_http::json::Json;
@@ -16,10 +15,11 @@ use weir_wire::reservations::{CancelBody, CommitAnswer, CommitBody, ReserveAnswe
 
 use crate::caller::Caller;
 use crate::check::{CheckOptions, over_ceiling};
-use crate::decide::{self, Committed, Refused, Reserved};
+use crate::decide::{self, Committed, Recorded, Refused, Reserved};
 use crate::events::ReservationEvent;
 use crate::finish::Finish;
 use crate::headers;
+use crate::problems;
 use crate::refusals::Refusals;
 use crate::reservation_text::ReservationText;
 use crate::state::GateState;
@@ -43,8 +43,9 @@ pub(crate) async fn reserve(
     let denied = options.denied()?;
     let request = body.parse(ReservationId(state.random.bytes())).map_err(Problem::invalid)?;
     let reserving = Finish::new(async move { decide::reserve(&state, &caller, &request).await });
-    let Reserved { answer, reservation } =
-        reserving.await.map_err(|refused| problem(&refused, "namespace", "idempotency_key"))?;
+    let Reserved { answer, reservation } = reserving
+        .await
+        .map_err(|refused| problems::refused(&refused, "namespace", "idempotency_key"))?;
     let status = if answer.allowed { StatusCode::OK } else { denied };
     let reservation = reservation.as_ref();
     let body = ReserveAnswer {
@@ -122,13 +123,17 @@ async fn settle(state: GateState, caller: Caller, body: CommitBody) -> Result<Re
             Err(refused) => Err(refused),
         }
     });
-    let Settled { committed, late } =
-        committing.await.map_err(|refused| problem(&refused, "reservation", "reservation"))?;
-    let Committed { charged, released, degraded, over_ceiling: refusal } = committed;
+    let Settled { committed, late } = committing
+        .await
+        .map_err(|refused| problems::refused(&refused, "reservation", "reservation"))?;
+    let Committed { charged, released, degraded, buffered, over_ceiling: refusal } = committed;
     match refusal {
         Some(answer) if !answer.allowed => Ok(over_ceiling(&answer)),
         // With limits turned off, nothing is charged.
-        _ => Ok(Json(CommitAnswer { charged, released, late, degraded }).into_response()),
+        _ => {
+            let answer = CommitAnswer { charged, released, late, degraded, buffered };
+            Ok(Json(answer).into_response())
+        }
     }
 }
 
@@ -147,32 +152,9 @@ async fn record_late(
 ) -> Result<Settled, Refused> {
     state.meters.reservation(ReservationEvent::Late);
     let request = late.ok_or(Refused::NotOpen)?;
-    let results = decide::decide(state, caller, &[request]).await;
-    let mut results = results.map_err(|_| Refused::TooManyLimits)?;
-    let result = results.pop().expect("one request has one result");
-    let answer = result.map_err(|_| Refused::KeyReused)?;
+    let Recorded { answer, buffered } = decide::record(state, caller, &request).await?;
     let (degraded, over_ceiling) = (answer.degraded, answer.code.map(|_| answer.clone()));
-    let charged = RecordAnswer::new(cost, answer).charged;
-    let committed = Committed { charged, released: 0, degraded, over_ceiling };
+    let charged = RecordAnswer::new(cost, answer, buffered).charged;
+    let committed = Committed { charged, released: 0, degraded, buffered, over_ceiling };
     Ok(Settled { committed, late: true })
-}
-
-/// The problem of a refused reserve or commit. The fields are those of too many limits and of a reused key.
-pub(crate) fn problem(refused: &Refused, limits: &str, key: &str) -> Problem {
-    match refused {
-        Refused::TooManyLimits => {
-            let reason = format!(
-                "has rules that match this request with more than {LIMITS_PER_CHECK_MAX} limits, the most that one check can match"
-            );
-            Problem::invalid_field(limits, reason)
-        }
-        Refused::Split => Problem::invalid_field(
-            "namespace",
-            "has counters at several places: all rules that match a reservation must count by the attributes of `spread_by`",
-        ),
-        Refused::KeyReused => {
-            Problem::invalid_field(key, "was used for another request within the last 60 seconds")
-        }
-        Refused::NotOpen => Problem::not_found(),
-    }
 }

@@ -147,6 +147,11 @@ pub struct RecordAnswer {
     pub answer: CheckAnswer,
     /// The units that each matching limit took; 0 if no limit matched or Redis could not be reached.
     pub charged: u64,
+    /// Whether the gate holds the record in memory, because Redis could not be reached, and sends it when Redis returns. If
+    /// it is false and `degraded` is set, the record is lost, or Redis possibly ran it.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(required = true))]
+    pub buffered: bool,
 }
 
 /// The reason why no rule decided a check.
@@ -295,11 +300,11 @@ impl RecordBody {
 }
 
 impl RecordAnswer {
-    /// The answer to a record of this cost.
-    pub fn new(cost: u64, answer: CheckAnswer) -> Self {
+    /// The answer to a record of this cost, which the gate holds in memory if it is `buffered`.
+    pub fn new(cost: u64, answer: CheckAnswer, buffered: bool) -> Self {
         let was_charged =
             answer.degraded.is_none() && answer.code.is_none() && !answer.limits.is_empty();
-        Self { answer, charged: if was_charged { cost } else { 0 } }
+        Self { answer, charged: if was_charged { cost } else { 0 }, buffered }
     }
 }
 

@@ -111,9 +111,13 @@ pub struct CommitAnswer {
     pub released: u64,
     /// Whether the reservation was no longer open, so that the cost was recorded by `attributes`.
     pub late: bool,
-    /// `on_store_failure` answered while Redis could not be reached: this commit (`charged` is 0; the gate sends it when Redis
-    /// returns), or the reserve, which held nothing.
+    /// `on_store_failure` answered while Redis could not be reached: this commit (`charged` is 0), or the reserve, which held
+    /// nothing.
     pub degraded: Option<Degraded>,
+    /// Whether the gate holds the commit in memory, because Redis could not be reached, and sends it when Redis returns.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(required = true))]
+    pub buffered: bool,
 }
 
 impl ReserveBody {

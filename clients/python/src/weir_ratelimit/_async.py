@@ -115,7 +115,7 @@ class AsyncWeir:
             return NOTHING
         if text is None:
             answer = await self.record(request.namespace, request.attributes, cost=cost)
-            return Committed(answer.charged or 0, 0, True, answer.degraded)
+            return Committed(answer.charged or 0, 0, True, answer.degraded, answer.buffered)
         try:
             # Repeatable: a gate commits a reservation once.
             sent = await self._send("/commit", self._core.commit_body(request, text, cost), True)

@@ -74,7 +74,8 @@ class Weir:
         self, namespace: str, attributes: Attributes, *, cost: int | None = None, idempotency_key: str | None = None
     ) -> Answer:
         """Takes units that were used already, even if fewer are left. Raises a `WeirError` if no gate confirms it. `charged` of the
-        answer is the number of units that each matching limit took."""
+        answer is the number of units that each matching limit took. It is 0 while Redis is away, and `buffered` says whether the gate
+        charges them later."""
         return self._decide("/record", CheckRequest(namespace, attributes, cost, False, idempotency_key)).answer
 
     def refund(
@@ -117,7 +118,7 @@ class Weir:
             return NOTHING
         if text is None:
             answer = self.record(request.namespace, request.attributes, cost=cost)
-            return Committed(answer.charged or 0, 0, True, answer.degraded)
+            return Committed(answer.charged or 0, 0, True, answer.degraded, answer.buffered)
         try:
             # Repeatable: a gate commits a reservation once.
             sent = self._send("/commit", self._core.commit_body(request, text, cost), True)

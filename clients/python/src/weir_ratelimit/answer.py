@@ -68,6 +68,8 @@ class Answer:
     degraded: Degraded | None = None
     charged: int | None = None
     """In the answer to a record: the number of units that each matching limit took."""
+    buffered: bool = False
+    """In the answer to a record: whether the gate holds it, because Redis was away, and sends it when Redis returns."""
     code: str | None = None
     """`tenant_rate` or `enforcement_off` when no rule decided."""
     rulebook_version: int | None = None
@@ -134,6 +136,7 @@ def read_answer(value: Any) -> GateAnswer:
         leases=body.list("leases", _read_lease) if "leases" in body.values else (),
         degraded=body.one_of("degraded", (None, "allow", "deny", "local")),
         charged=body.count("charged") if "charged" in body.values else None,
+        buffered=body.buffered(),
         code=_text(body.values["code"], "code") if "code" in body.values else None,
         rulebook_version=body.count("rulebook_version"),
     )
@@ -186,6 +189,10 @@ class _Fields:
         if not isinstance(value, bool):
             raise _invalid(name, "true or false")
         return value
+
+    def buffered(self) -> bool:
+        """Whether the gate holds the call until Redis returns. Older gates do not send it."""
+        return "buffered" in self.values and self.flag("buffered")
 
     def text(self, name: str) -> str:
         return _text(self.values.get(name), name)

@@ -21,6 +21,8 @@ class Committed:
     """Whether the reservation was no longer open, so that the cost was recorded."""
     degraded: Degraded | None
     """Why nothing was held, or nothing was charged; None usually."""
+    buffered: bool = False
+    """Whether the gate holds the commit, because Redis was away, and sends it when Redis returns."""
 
 
 NOTHING = Committed(0, 0, False, None)
@@ -88,4 +90,5 @@ def read_committed(value: Any) -> Committed:
         released=body.count("released"),
         late=body.flag("late"),
         degraded=body.one_of("degraded", (None, "allow", "deny", "local")),
+        buffered=body.buffered(),
     )

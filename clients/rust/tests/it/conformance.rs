@@ -228,7 +228,7 @@ async fn commit(step: &Value, open: Option<&Reservation>) -> Vec<String> {
         (Ok(committed), _) => return vec![format!("no error but {committed:?}")],
     };
     let found = json!({
-        "charged": committed.charged, "released": committed.released, "late": committed.late,
+        "charged": committed.charged, "released": committed.released, "late": committed.late, "buffered": committed.buffered,
         "degraded": committed.degraded.map(|source| format!("{source:?}").to_lowercase()),
     });
     differences(&found, &step["expect"])
@@ -318,7 +318,7 @@ fn in_json(answer: &Answer) -> Value {
         "allowed": answer.allowed, "denied_by": answer.denied_by, "retry_after_ms": answer.retry_after_ms,
         "delay_ms": answer.delay_ms, "limit": answer.limit, "remaining": answer.remaining,
         "reset_after_ms": answer.reset_after_ms, "limits": answer.limits.len(), "leases": answer.leases.len(), "code": answer.code, "cached": answer.cached,
-        "charged": answer.charged, "degraded": answer.degraded.map(|source| format!("{source:?}").to_lowercase()),
+        "charged": answer.charged, "buffered": answer.buffered, "degraded": answer.degraded.map(|source| format!("{source:?}").to_lowercase()),
         "error": answer.error.as_ref().map(|error| name(error.kind)),
     })
 }

@@ -42,16 +42,29 @@ fn oldest_charge_of_the_tenant_with_the_most_is_dropped() {
 }
 
 #[test]
+fn new_charge_is_never_the_dropped_one() {
+    let buffer = ChargeBuffer::default();
+    for tenant in 0..CHARGES_MAX as u128 {
+        assert_eq!(buffer.insert(charge(TenantId::from_u128(tenant + 3), 1, 1)), 0);
+    }
+    assert_eq!(buffer.insert(charge(SMALL, 2, 1)), 1);
+    let taken = buffer.take(CHARGES_MAX + 1);
+    assert_eq!((taken.len(), costs(&taken, SMALL)), (CHARGES_MAX, vec![2]));
+}
+
+#[test]
 fn bytes_are_bounded_too() {
     let buffer = ChargeBuffer::default();
     let largest = charge(LARGE, 1, 512);
     let fit = BYTES_MAX / largest.bytes();
     // Attributes of one charge are at most 32 values of 512 bytes, so their number bounds the buffer before the bytes do.
     assert!(fit > CHARGES_MAX);
+    assert_eq!(buffer.insert(charge(LARGE, 2, 512)), 0);
     let mut charges = buffer.charges();
     charges.bytes = BYTES_MAX;
     drop(charges);
     assert_eq!(buffer.insert(largest), 1);
+    assert_eq!(costs(&buffer.take(2), LARGE), [1], "the older one was dropped");
 }
 
 #[test]

@@ -26,35 +26,36 @@ pub(crate) enum SentCharge {
     Failed(Box<BufferedCharge>),
 }
 
-/// Buffers the records that Redis did not run. One that Redis possibly ran is buffered only with an idempotency key.
-pub(super) fn keep_records(state: &GateState, checks: &[PendingCheck<'_>]) {
-    for check in checks {
-        let records = check.request.operation() == Operation::Record && check.origins.is_none();
-        let Some(failure) = check.failure.filter(|_| records && !check.charges().is_empty()) else {
-            continue;
-        };
-        let record = match (failure, check.request.idempotency_key()) {
-            (Failure::Unreadable, _) => continue,
-            (_, Some(_)) => check.request.clone(),
-            (Failure::NotRun, None) => with_own_key(state, check.request),
-            (Failure::PossiblyRun, None) => {
-                state.meters.buffer(BufferEvent::Dropped, 1);
-                continue;
-            }
-        };
-        keep(state, check, failure, Charge::Record(record));
-    }
+/// Buffers a record that Redis did not run. One that Redis possibly ran is buffered only with an idempotency key. Returns
+/// whether it was buffered.
+pub(super) fn keep_record(state: &GateState, check: &PendingCheck<'_>) -> bool {
+    let Some(failure) = check.failure.filter(|_| !check.charges().is_empty()) else {
+        return false;
+    };
+    let record = match (failure, check.request.idempotency_key()) {
+        (Failure::Unreadable, _) => return false,
+        (_, Some(_)) => check.request.clone(),
+        (Failure::NotRun, None) => with_own_key(state, check.request),
+        (Failure::PossiblyRun, None) => {
+            state.meters.buffer(BufferEvent::Dropped, 1);
+            return false;
+        }
+    };
+    keep(state, check, failure, Charge::Record(record));
+    true
 }
 
-/// Buffers a commit that Redis did not run.
+/// Buffers a commit that Redis did not run. Returns whether it was buffered.
 pub(super) fn keep_commit(
     state: &GateState,
     check: &PendingCheck<'_>,
     commit: impl FnOnce() -> BufferedCommit,
-) {
-    if let Some(failure) = check.failure.filter(|failure| *failure != Failure::Unreadable) {
+) -> bool {
+    let failure = check.failure.filter(|failure| *failure != Failure::Unreadable);
+    if let Some(failure) = failure {
         keep(state, check, failure, Charge::Commit(commit()));
     }
+    failure.is_some()
 }
 
 fn keep(state: &GateState, check: &PendingCheck<'_>, failure: Failure, charge: Charge) {

@@ -48,6 +48,8 @@ pub(crate) struct Committed {
     pub(crate) charged: u64,
     pub(crate) released: u64,
     pub(crate) degraded: Option<Degraded>,
+    /// Whether the gate holds the commit until Redis returns.
+    pub(crate) buffered: bool,
     /// The answer of admission, which refused the commit.
     pub(crate) over_ceiling: Option<CheckAnswer>,
 }
@@ -125,8 +127,13 @@ pub(crate) async fn commit(
     let started = Instant::now();
     let charges = reservation.charges(&caller.book, caller.tenant, caller.at);
     let charges = charges.ok_or(Refused::TooManyLimits)?;
-    let none =
-        Committed { charged: 0, released: 0, degraded: reservation.degraded, over_ceiling: None };
+    let none = Committed {
+        charged: 0,
+        released: 0,
+        degraded: reservation.degraded,
+        buffered: false,
+        over_ceiling: None,
+    };
     if charges.is_empty() && !reservation.has_rules() {
         return Ok(none);
     }
@@ -136,7 +143,7 @@ pub(crate) async fn commit(
     admission::answer(state, &mut checks);
     redis::answer(state, &mut checks).await;
     let commit = || BufferedCommit { reservation: reservation.clone(), cost, late: late.cloned() };
-    buffered::keep_commit(state, &checks[0], commit);
+    let buffered = buffered::keep_commit(state, &checks[0], commit);
     outage::answer(state, &mut checks);
     let [mut check] = checks;
     let (answer, is_first) = counted(state, &mut check, started)?;
@@ -157,7 +164,8 @@ pub(crate) async fn commit(
     }
     // A reservation that nothing holds, or no answer of Redis.
     let degraded = answer.degraded.or(none.degraded);
-    Ok(Committed { charged: RecordAnswer::new(cost, answer).charged, degraded, ..none })
+    let charged = RecordAnswer::new(cost, answer, buffered).charged;
+    Ok(Committed { charged, degraded, buffered, ..none })
 }
 
 /// Counts the answer for metrics and statistics. Returns it, and whether it is the first one to the same request.

@@ -63,7 +63,7 @@ async fn reserved_units_are_missing_to_others_and_the_commit_charges_the_actual_
             body["cost"] = json!(cost);
         }
         let (status, answer) = ask(path, &body).await;
-        let first = json!({ "charged": 25, "released": 35, "late": false, "degraded": null });
+        let first = json!({ "charged": 25, "released": 35, "late": false, "degraded": null, "buffered": false });
         assert_eq!(
             (status, answer),
             (200, first),
@@ -163,7 +163,7 @@ async fn commit_after_the_end_is_recorded_by_its_attributes_and_is_404_without_t
     commit["attributes"] = json!({ "user": "u" });
     for _ in 0..2 {
         let (status, answer) = ask("/commit", &commit).await;
-        let late = json!({ "charged": 7, "released": 0, "late": true, "degraded": null });
+        let late = json!({ "charged": 7, "released": 0, "late": true, "degraded": null, "buffered": false });
         assert_eq!((status, answer), (200, late));
     }
     assert_eq!(remaining(&gate, &keys.check).await, json!(92), "recorded once");
