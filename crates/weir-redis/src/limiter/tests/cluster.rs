@@ -1,6 +1,7 @@
 //! The limiter on a real cluster of three primaries, each with a replica.
 
 mod clocks;
+mod concurrency;
 mod encryption;
 mod failover;
 mod fixture;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use redis::aio::MultiplexedConnection;
 use tokio_util::sync::CancellationToken;
 use weir_domain::algorithm::LeaseId;
 use weir_domain::algorithm::{Input, Kind};
@@ -33,6 +34,9 @@ pub(super) const GRACE_MS: u64 = 600_000;
 
 /// The variable of the environment that names the way to run the program: `function` or `script`.
 pub(super) const PROGRAM_VARIABLE: &str = "WEIR_TEST_PROGRAM";
+
+/// Keys with their serialised values and the times that they have left, in milliseconds.
+pub(super) type Dump = BTreeMap<String, (Vec<u8>, i64)>;
 
 /// A tenant that no other test has.
 pub(crate) fn fresh_tenant() -> TenantId {
@@ -264,32 +268,9 @@ impl Fixture {
         decide_and_settle(&mut self.twin, &check, now)
     }
 
-    /// All keys of this tenant in Redis: key → (serialised value, time to live in ms).
-    pub(super) async fn dump(&self) -> BTreeMap<String, (Vec<u8>, i64)> {
-        let mut connection = connection().await;
-        let pattern = format!("weir:*:{}:*", self.tenant);
-        let keys: Vec<String> = {
-            let mut keys = Vec::new();
-            let mut cursor = 0_u64;
-            loop {
-                let mut scan = redis::cmd("SCAN");
-                scan.arg(cursor).arg("MATCH").arg(&pattern).arg("COUNT").arg(10_000);
-                let (next, found): (u64, Vec<String>) =
-                    scan.query_async(&mut connection).await.expect("redis scans");
-                keys.extend(found);
-                cursor = next;
-                if cursor == 0 {
-                    break keys;
-                }
-            }
-        };
-        let mut all = BTreeMap::new();
-        for key in keys {
-            let value = redis::cmd("DUMP").arg(&key).query_async(&mut connection).await;
-            let ttl = redis::cmd("PTTL").arg(&key).query_async(&mut connection).await;
-            all.insert(key, (value.expect("redis dumps"), ttl.expect("redis answers")));
-        }
-        all
+    /// All keys of this tenant in Redis.
+    pub(super) async fn dump(&self) -> Dump {
+        dump_of(self.tenant, &mut connection().await).await
     }
 
     /// The fields of the tenant's only subject hash.
@@ -347,8 +328,35 @@ fn supplied_clock() -> (Arc<AtomicU64>, DecidingClock) {
     (now_us, clock)
 }
 
+/// All keys of a tenant in the Redis of a connection.
+pub(super) async fn dump_of(tenant: TenantId, connection: &mut MultiplexedConnection) -> Dump {
+    let pattern = format!("weir:*:{tenant}:*");
+    let keys: Vec<String> = {
+        let mut keys = Vec::new();
+        let mut cursor = 0_u64;
+        loop {
+            let mut scan = redis::cmd("SCAN");
+            scan.arg(cursor).arg("MATCH").arg(&pattern).arg("COUNT").arg(10_000);
+            let (next, found): (u64, Vec<String>) =
+                scan.query_async(connection).await.expect("redis scans");
+            keys.extend(found);
+            cursor = next;
+            if cursor == 0 {
+                break keys;
+            }
+        }
+    };
+    let mut all = Dump::new();
+    for key in keys {
+        let value = redis::cmd("DUMP").arg(&key).query_async(connection).await;
+        let ttl = redis::cmd("PTTL").arg(&key).query_async(connection).await;
+        all.insert(key, (value.expect("redis dumps"), ttl.expect("redis answers")));
+    }
+    all
+}
+
 /// The serialised values of a dump.
-pub(super) fn values(dump: BTreeMap<String, (Vec<u8>, i64)>) -> BTreeMap<String, Vec<u8>> {
+pub(super) fn values(dump: Dump) -> BTreeMap<String, Vec<u8>> {
     dump.into_iter().map(|(key, (value, _))| (key, value)).collect()
 }
 
@@ -356,7 +364,7 @@ pub(super) fn passed(decisions: &[Decision]) -> bool {
     decisions.iter().all(|decision| decision.allowed)
 }
 
-pub(super) async fn connection() -> redis::aio::MultiplexedConnection {
+pub(super) async fn connection() -> MultiplexedConnection {
     client().connect(Duration::from_secs(20)).await.expect("redis accepts").0
 }
 
