@@ -26,6 +26,8 @@ def weir(rules: pathlib.Path, webhook: str | None = None):
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with contextlib.ExitStack() as stack:
         folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="weir-example-")))
+        # The account of the servers can pass through it, so their data is removed with it.
+        folder.chmod(0o711)
         # `weir dev` gives up if a port was taken meanwhile, or the machine is too busy for its deadlines.
         for attempt in range(ATTEMPTS):
             # A busy machine must not degrade an answer of the gate.

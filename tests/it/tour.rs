@@ -32,6 +32,8 @@ async fn pages_show_the_output_of_their_commands() {
     steps.retain(runs_here);
     let scratch = ScratchDir::create().expect("a scratch folder");
     let folder = folder(scratch.path(), "tour");
+    // Other accounts can pass through this folder, so the servers store their data in it.
+    std::fs::create_dir(folder.join(".weir")).expect("a folder for its data");
     let dev = start(&folder).await;
     for step in &steps {
         if let Step::File { name, text } = step {

@@ -13,7 +13,6 @@ import re
 import statistics
 import subprocess
 import sys
-import tempfile
 
 import run
 
@@ -27,7 +26,7 @@ RULE = {
 def main() -> None:
     weir, page, rounds, calls = sys.argv[1], pathlib.Path(sys.argv[2]), *sys.argv[3:]
     with contextlib.ExitStack() as stack:
-        scratch = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="weir-latency-")))
+        scratch = run.scratch_folder(stack, "weir-latency-")
         stub = run.start(stack, [sys.executable, "-B", run.CLIENTS / "stub.py"], stdin=subprocess.PIPE)
         address = f"http://127.0.0.1:{stub.stdout.readline().strip()}"
         gate = run.start_weir(stack, weir, scratch, address, [RULE])

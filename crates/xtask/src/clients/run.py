@@ -33,7 +33,7 @@ def main() -> int:
     if unknown := set(names) - set(packages.LANGUAGES):
         raise SystemExit(f"unknown: {', '.join(unknown)}; there are {', '.join(packages.LANGUAGES)}")
     with contextlib.ExitStack() as stack:
-        scratch = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="weir-clients-")))
+        scratch = scratch_folder(stack, "weir-clients-")
         stub_process = start(stack, [sys.executable, "-B", CLIENTS / "stub.py"], stdin=subprocess.PIPE)
         stub = f"http://127.0.0.1:{stub_process.stdout.readline().strip()}"
         installation = start_weir(stack, weir, scratch, stub)
@@ -78,6 +78,13 @@ def succeed(name: str, commands: packages.Commands, environment: dict[str, str])
             return False
     print(f"   {name}: {time.monotonic() - begun:.1f} s", flush=True)
     return True
+
+
+def scratch_folder(stack: contextlib.ExitStack, prefix: str) -> pathlib.Path:
+    """A folder that is removed at the end, with the data of the servers in it: their account can pass through it."""
+    folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=prefix)))
+    folder.chmod(0o711)
+    return folder
 
 
 def start_weir(stack: contextlib.ExitStack, weir: str, scratch: pathlib.Path, stub: str, more_rules: list[dict] = ()) -> dict:
