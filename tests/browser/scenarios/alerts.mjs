@@ -2,8 +2,8 @@
 // alert, a failing receiver with a resent delivery, and the page of a viewer.
 import { strict as assert } from "node:assert";
 import { createHmac } from "node:crypto";
-import { createServer } from "node:http";
 
+import { receive } from "../receiver.mjs";
 import { api, check, colleague, eventually, fresh, heading, newcomer, signIn, stack, scenario } from "../steps.mjs";
 
 const owner = await newcomer("alerts");
@@ -43,7 +43,7 @@ try {
         await shoot("alerts-viewer");
     });
 } finally {
-    receiver.server.close();
+    receiver.close();
 }
 
 async function makeWebhook(page, shoot) {
@@ -221,36 +221,6 @@ function signed({ headers, body }, secret) {
     const text = `${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${body}`;
     const expected = `v1,${createHmac("sha256", key).update(text).digest("base64")}`;
     assert.equal(headers["webhook-signature"], expected);
-}
-
-/** A real receiver; `next` returns the messages in order of arrival. */
-async function receive() {
-    const [messages, waiting] = [[], []];
-    const receiver = { status: 200 };
-    receiver.server = createServer(async (request, response) => {
-        let body = "";
-        for await (const part of request) body += part;
-        response.writeHead(receiver.status).end("thank you");
-        const message = { headers: request.headers, url: request.url, body };
-        const next = waiting.shift();
-        if (next) next(message);
-        else messages.push(message);
-    });
-    await new Promise((ready) => receiver.server.listen(0, "127.0.0.1", ready));
-    receiver.url = `http://127.0.0.1:${receiver.server.address().port}/hook`;
-    receiver.next = async () => {
-        const late = new Promise((_, fail) => {
-            setTimeout(() => fail(new Error("nothing was received")), 60_000).unref();
-        });
-        return messages.shift() ?? Promise.race([new Promise((got) => waiting.push(got)), late]);
-    };
-    receiver.nextOf = async (holds) => {
-        for (;;) {
-            const message = await receiver.next();
-            if (holds(message)) return message;
-        }
-    };
-    return receiver;
 }
 
 function row(page, name) {

@@ -1,7 +1,7 @@
 // Deferred jobs that fail: the reason, another attempt, removal, a job that waits, an error, and the page of a viewer.
 import { strict as assert } from "node:assert";
-import { createServer } from "node:http";
 
+import { receive } from "../receiver.mjs";
 import { api, check, colleague, heading, newcomer, signIn, stack, scenario } from "../steps.mjs";
 
 const owner = await newcomer("deferring");
@@ -45,7 +45,7 @@ try {
         await shoot("deferred-viewer");
     });
 } finally {
-    receiver.server.close();
+    receiver.close();
 }
 
 /** Refused jobs appear by themselves, with the reason. */
@@ -66,12 +66,12 @@ async function fails(page, shoot) {
 
 async function retries(page) {
     receiver.status = 200;
-    const before = receiver.messages.length;
     await page.getByRole("button", { name: "Retry email user=u-1" }).click();
     await page.getByText("The job waits again").waitFor();
     await row(page, "u-1").waitFor({ ...LATER, state: "detached" });
-    await receiver.until(() => receiver.messages.length > before);
-    assert.deepEqual(receiver.messages.at(-1).data.payload, { to: "u-1" });
+    const delivered = ({ status }) => status === 200;
+    const { body } = await receiver.nextOf(delivered);
+    assert.deepEqual(JSON.parse(body).data.payload, { to: "u-1" });
 }
 
 /** The confirmation can be left without an effect. */
@@ -132,25 +132,6 @@ async function defer(user, more, suffix = "") {
     });
     if (!answer.ok) throw new Error(`defer: ${answer.status} ${await answer.text()}`);
     return answer.json();
-}
-
-/** A real receiver that answers with `status`. */
-async function receive() {
-    const receiver = { status: 200, messages: [], waiting: [] };
-    receiver.server = createServer(async (request, response) => {
-        let body = "";
-        for await (const part of request) body += part;
-        response.writeHead(receiver.status).end();
-        receiver.messages.push(JSON.parse(body));
-        for (const wake of receiver.waiting.splice(0)) wake();
-    });
-    await new Promise((ready) => receiver.server.listen(0, "127.0.0.1", ready));
-    receiver.url = `http://127.0.0.1:${receiver.server.address().port}/jobs`;
-    receiver.until = async (holds) => {
-        const late = new Promise((_, fail) => setTimeout(() => fail(new Error("nothing was received")), 60_000).unref());
-        while (!holds()) await Promise.race([new Promise((wake) => receiver.waiting.push(wake)), late]);
-    };
-    return receiver;
 }
 
 function tile(page, name) {
