@@ -2,7 +2,7 @@
 //! cache of Weir.
 
 use std::fs;
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
@@ -75,11 +75,8 @@ impl Engine {
         if copy.is_file() {
             return Ok(copy);
         }
-        fs::DirBuilder::new()
-            .mode(0o711)
-            .recursive(true)
-            .create(&parent)
-            .map_err(LocalError::file("create", &parent))?;
+        fs::create_dir_all(&parent).map_err(LocalError::file("create", &parent))?;
+        folder::allow_passing(&parent)?;
         // A process of its own: a file that this process has open for writing cannot be run if another thread starts a
         // process meanwhile.
         let failed = |output| LocalError::Failed { program: "cp".to_owned(), output };
@@ -88,6 +85,9 @@ impl Engine {
         if !copied.status.success() {
             return Err(failed(String::from_utf8_lossy(&copied.stderr).into_owned()));
         }
+        // With any file mode creation mask.
+        fs::set_permissions(&copy, fs::Permissions::from_mode(0o755))
+            .map_err(LocalError::file("open", &copy))?;
         Ok(copy)
     }
 }

@@ -7,16 +7,18 @@
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use crate::{Account, LocalError};
 
 /// Prepares `wanted`, or its replacement, for `account`. Returns the folder in use.
 pub(crate) fn prepare(wanted: &Path, account: &Account) -> Result<PathBuf, LocalError> {
+    // Another thread possibly creates the same parents.
+    static CREATING: Mutex<()> = Mutex::new(());
+    let _one_at_a_time = CREATING.lock().unwrap_or_else(PoisonError::into_inner);
     let wanted = std::path::absolute(wanted).map_err(LocalError::file("find", wanted))?;
     let folder = if reachable(&wanted, account) {
-        if let Some(parent) = wanted.parent() {
-            fs::create_dir_all(parent).map_err(LocalError::file("create", parent))?;
-        }
+        create_parents(&wanted, account)?;
         wanted
     } else {
         shared_parent().join(format!("weir-{:016x}", hash(&wanted)))
@@ -40,6 +42,26 @@ pub(crate) fn write_private(path: &Path, text: &str, account: &Account) -> Resul
         .and_then(|()| give(&staged, account))
         .and_then(|()| fs::rename(&staged, path));
     written.map_err(LocalError::file("write", path))
+}
+
+/// Creates the missing folders above `path`. `account` can pass through them with any file mode creation mask.
+fn create_parents(path: &Path, account: &Account) -> Result<(), LocalError> {
+    let Some(parent) = path.parent() else { return Ok(()) };
+    let missing: Vec<_> = parent.ancestors().take_while(|folder| !folder.exists()).collect();
+    fs::create_dir_all(parent).map_err(LocalError::file("create", parent))?;
+    if *account == Account::Ours {
+        return Ok(());
+    }
+    missing.into_iter().try_for_each(allow_passing)
+}
+
+/// Lets all accounts pass through a folder.
+pub(crate) fn allow_passing(folder: &Path) -> Result<(), LocalError> {
+    let opened = fs::metadata(folder).and_then(|found| {
+        let mode = found.permissions().mode() | 0o011;
+        fs::set_permissions(folder, fs::Permissions::from_mode(mode))
+    });
+    opened.map_err(LocalError::file("open", folder))
 }
 
 fn make_private(folder: &Path, account: &Account) -> Result<(), LocalError> {
