@@ -7,10 +7,11 @@
 //! - [`Engine`]: the Redis of this machine, or another one that the tests run on.
 //! - [`shared`]: one server of each kind per test process.
 //! - [`Relay`]: a network that delays, silences and cuts connections.
+//! - [`Network`]: two sides that can be parted, in network namespaces of a test.
 //! - [`WatchedProcess`]: a process that must not outlive its owner. Tests run `weir serve` in it.
 //!
 //! Invariants: nothing that is started here outlives its owner, even if the owner is killed. No server runs as root, and no
-//! server listens on anything but loopback. All calls block and need no runtime.
+//! server listens on anything but loopback, unless in a network namespace of a test. All calls block and need no runtime.
 
 pub mod shared;
 
@@ -18,6 +19,7 @@ mod account;
 mod engine;
 mod error;
 mod folder;
+mod network;
 mod pgbouncer;
 mod port;
 mod postgres;
@@ -33,6 +35,7 @@ mod watchdog;
 pub use account::Account;
 pub use engine::{ENGINE_VARIABLE, Engine};
 pub use error::LocalError;
+pub use network::{Network, Side, has_own_network};
 pub use pgbouncer::PgBouncer;
 pub use port::free_port;
 pub use postgres::{Postgres, PostgresOptions};

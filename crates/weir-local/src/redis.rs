@@ -29,17 +29,19 @@ pub struct Redis {
     data_dir: PathBuf,
     account: Account,
     password: String,
+    address: Ipv4Addr,
     port: u16,
     sentinel: bool,
     clock_s: i64,
     process: Mutex<Option<WatchedProcess>>,
 }
 
-/// The engine of a server, and the difference of its clock from that of the machine.
+/// The engine of a server, the difference of its clock from that of the machine, and its address.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Host {
     pub(crate) engine: Engine,
     pub(crate) clock_s: i64,
+    pub(crate) address: Ipv4Addr,
 }
 
 /// A server that belongs to a group of servers with one password.
@@ -55,11 +57,18 @@ impl Redis {
         Self::start_member(options, None)
     }
 
+    /// Starts the engine of this machine, whatever that of the test run is: only this one speaks TLS.
+    pub fn start_installed(options: RedisOptions) -> Result<Self, LocalError> {
+        let (engine, address) = (Engine::Installed, Ipv4Addr::LOCALHOST);
+        Self::start_on(Host { engine, clock_s: 0, address }, options, None)
+    }
+
     pub(crate) fn start_member(
         options: RedisOptions,
         member: Option<&Member<'_>>,
     ) -> Result<Self, LocalError> {
-        Self::start_on(Host { engine: Engine::of_environment()?, clock_s: 0 }, options, member)
+        let engine = Engine::of_environment()?;
+        Self::start_on(Host { engine, clock_s: 0, address: Ipv4Addr::LOCALHOST }, options, member)
     }
 
     pub(crate) fn start_on(
@@ -84,9 +93,18 @@ impl Redis {
             None => free_port()?,
         };
         folder::write_private(&port_file, &port.to_string(), &account)?;
-        let (clock_s, process) = (host.clock_s, Mutex::new(None));
-        let server =
-            Self { program, data_dir, account, password, port, sentinel, clock_s, process };
+        let Host { clock_s, address, .. } = host;
+        let server = Self {
+            program,
+            data_dir,
+            account,
+            password,
+            address,
+            port,
+            sentinel,
+            clock_s,
+            process: Mutex::new(None),
+        };
         server.configure(&settings)?;
         server.run()?;
         Ok(server)
@@ -94,11 +112,15 @@ impl Redis {
 
     /// The address of the server, with its password.
     pub fn url(&self) -> String {
-        format!("redis://:{}@127.0.0.1:{}/0", self.password, self.port)
+        format!("redis://:{}@{}/0", self.password, self.address())
     }
 
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    pub(crate) fn host(&self) -> Ipv4Addr {
+        self.address
     }
 
     pub fn password(&self) -> &str {
@@ -112,7 +134,7 @@ impl Redis {
 
     /// The address of the server without its password.
     pub fn address(&self) -> String {
-        format!("127.0.0.1:{}", self.port)
+        format!("{}:{}", self.address, self.port)
     }
 
     /// The id of the server's process, if it runs.
@@ -161,8 +183,8 @@ impl Redis {
     /// Writes the settings to a file. Every user of the machine can read the arguments of a process.
     fn configure(&self, settings: &[String]) -> Result<(), LocalError> {
         let mut text = format!(
-            "bind 127.0.0.1\nport {}\nrequirepass {}\nmasterauth {}\n",
-            self.port, self.password, self.password
+            "bind {}\nport {}\nrequirepass {}\nmasterauth {}\n",
+            self.address, self.port, self.password, self.password
         );
         text.push_str("daemonize no\nsave \"\"\nappendonly no\nmaxmemory-policy noeviction\n");
         for line in settings {
@@ -215,7 +237,7 @@ impl Redis {
     }
 
     fn ask(&self, words: &str) -> std::io::Result<String> {
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port));
+        let address = SocketAddr::from((self.address, self.port));
         let mut stream = TcpStream::connect_timeout(&address, ASK_LIMIT)?;
         stream.set_read_timeout(Some(ASK_LIMIT))?;
         write!(stream, "AUTH {}\r\n", self.password)?;

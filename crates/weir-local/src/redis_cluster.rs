@@ -1,11 +1,12 @@
 //! A Redis Cluster: primaries that share the slots, and replicas that take over when a primary fails.
 
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::thread;
 
 use crate::redis::{Host, Member};
 use crate::redis_sentinel::{await_that, tls_settings};
-use crate::{Engine, LocalError, Redis, RedisOptions, TlsFiles, free_port, secret};
+use crate::{Engine, LocalError, Redis, RedisOptions, Side, TlsFiles, free_port, secret};
 
 /// Running servers. Dropping them stops all of them and discards their data.
 #[derive(Debug)]
@@ -15,7 +16,7 @@ pub struct RedisCluster {
     ports: Vec<u16>,
     primaries: usize,
     tls: bool,
-    host: &'static str,
+    named: bool,
 }
 
 /// Properties of a cluster.
@@ -31,6 +32,8 @@ pub struct ClusterOptions {
     pub tls: Option<TlsFiles>,
     /// Whether the nodes announce the host name `localhost` instead of their addresses.
     pub named: bool,
+    /// The sides of a network: the first node is alone on the first side.
+    pub sides: Option<[Side; 2]>,
 }
 
 const SLOTS: usize = 16_384;
@@ -48,11 +51,18 @@ impl RedisCluster {
     }
 
     pub fn start_with(data_dir: &Path, options: &ClusterOptions) -> Result<Self, LocalError> {
-        let ClusterOptions { primaries, replicas, replica_clock_s, tls, named } = options;
+        let ClusterOptions { primaries, replicas, replica_clock_s, tls, named, sides } = options;
         let password = secret::random_name()?;
-        let engine =
-            if *replica_clock_s == 0 { Engine::of_environment()? } else { Engine::Valkey9 };
+        let engine = match (tls, *replica_clock_s) {
+            // Only this one is built with TLS.
+            (Some(_), _) => Engine::Installed,
+            (None, 0) => Engine::of_environment()?,
+            (None, _) => Engine::Valkey9,
+        };
         let start = |at: usize| {
+            let side = sides.as_ref().map(|[alone, others]| if at == 0 { alone } else { others });
+            side.map(Side::enter).transpose()?;
+            let address = side.map_or(Ipv4Addr::LOCALHOST, Side::address);
             let tls_port = tls.as_ref().map(|_| free_port()).transpose()?;
             let mut settings = vec![
                 "cluster-enabled yes".to_owned(),
@@ -74,7 +84,8 @@ impl RedisCluster {
             let options = RedisOptions { data_dir: data_dir.join(format!("node-{at}")), settings };
             let member = Member { password: &password, sentinel: false };
             let clock_s = if at < *primaries { 0 } else { *replica_clock_s };
-            let node = Redis::start_on(Host { engine, clock_s }, options, Some(&member))?;
+            let host = Host { engine, clock_s, address };
+            let node = Redis::start_on(host, options, Some(&member))?;
             let port = tls_port.unwrap_or(node.port());
             Ok::<_, LocalError>((node, port))
         };
@@ -86,16 +97,17 @@ impl RedisCluster {
             joined.map(|started| started.map_err(|_| LocalError::NotRunning)?).collect()
         });
         let (nodes, ports) = nodes?.into_iter().unzip();
-        let host = if *named { "localhost" } else { "127.0.0.1" };
-        let (primaries, tls) = (*primaries, tls.is_some());
-        let cluster = Self { nodes, ports, primaries, tls, host };
+        let (primaries, tls, named) = (*primaries, tls.is_some(), *named);
+        let cluster = Self { nodes, ports, primaries, tls, named };
         cluster.assemble()?;
         Ok(cluster)
     }
 
     /// The address of the cluster: all nodes, with their password.
     pub fn url(&self) -> String {
-        let hosts = self.ports.iter().map(|port| format!("{}:{port}", self.host));
+        let hosts = self.nodes.iter().zip(&self.ports).map(|(node, port)| {
+            if self.named { format!("localhost:{port}") } else { format!("{}:{port}", node.host()) }
+        });
         let hosts: Vec<_> = hosts.collect();
         let password = self.nodes.first().map_or("", Redis::password);
         let scheme = if self.tls { "rediss-cluster" } else { "redis-cluster" };
@@ -152,10 +164,10 @@ impl RedisCluster {
             if keys.trim().is_empty() {
                 break;
             }
-            let (port, password) = (target.port(), target.password());
+            let (host, port, password) = (target.host(), target.port(), target.password());
             // A key that expired meanwhile is no error.
             source.command(&format!(
-                "MIGRATE 127.0.0.1 {port} \"\" 0 5000 AUTH {password} KEYS {keys}"
+                "MIGRATE {host} {port} \"\" 0 5000 AUTH {password} KEYS {keys}"
             ))?;
         }
         for node in [target, source] {
@@ -178,7 +190,7 @@ impl RedisCluster {
         for (node, port) in self.nodes.iter().zip(&self.ports).skip(1) {
             let bus = reply(node, "CONFIG GET cluster-port");
             let bus = bus.split("\r\n").nth(4).unwrap_or_default().to_owned();
-            ok(first, &format!("CLUSTER MEET 127.0.0.1 {port} {bus}"))?;
+            ok(first, &format!("CLUSTER MEET {} {port} {bus}", node.host()))?;
         }
         let known = format!("cluster_known_nodes:{}\r", self.nodes.len());
         await_that("nodes", || self.every(|node| reply(node, "CLUSTER INFO").contains(&known)))?;

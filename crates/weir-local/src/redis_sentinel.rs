@@ -61,8 +61,12 @@ impl RedisSentinel {
     pub fn start_with(data_dir: &Path, options: &SentinelOptions) -> Result<Self, LocalError> {
         let password = secret::random_name()?;
         let SentinelOptions { relayed, replica_clock_s, tls } = options;
-        let engine =
-            if *replica_clock_s == 0 { Engine::of_environment()? } else { Engine::Valkey9 };
+        let engine = match (tls, *replica_clock_s) {
+            // Only this one is built with TLS.
+            (Some(_), _) => Engine::Installed,
+            (None, 0) => Engine::of_environment()?,
+            (None, _) => Engine::Valkey9,
+        };
         // Returns the server and the port that it announces.
         let start = |folder: &str, sentinel, clock_s, mut settings: Vec<String>| {
             let tls_port = tls.as_ref().map(|_| free_port()).transpose()?;
@@ -71,7 +75,11 @@ impl RedisSentinel {
             }
             let options = RedisOptions { data_dir: data_dir.join(folder), settings };
             let member = Member { password: &password, sentinel };
-            let server = Redis::start_on(Host { engine, clock_s }, options, Some(&member))?;
+            let server = Redis::start_on(
+                Host { engine, clock_s, address: Ipv4Addr::LOCALHOST },
+                options,
+                Some(&member),
+            )?;
             let port = tls_port.unwrap_or(server.port());
             Ok::<_, LocalError>((server, port))
         };

@@ -1,11 +1,18 @@
-//! A partition of a cluster: a primary and a gate on one side, the other nodes and another gate on the other side.
+//! A partition of a cluster: a primary and a gate on one side of a network, the other nodes and another gate on the other
+//! side.
 //!
-//! The sides run one after the other. While one runs, the nodes of the other side are stopped: they neither send nor answer,
-//! which is all that nodes notice of a partition. The order is that of a real one, because a primary that is cut off refuses
-//! before the others elect its successor.
+//! Each side is a network namespace with the threads of its gate, so both sides run at once and notice what they would notice
+//! of a real partition: connections stay open, and nothing arrives.
+
+use std::thread;
+
+use tokio::runtime::Runtime;
+use tokio::sync::Barrier;
+use weir_domain::charge::RuleCharge;
+use weir_local::{ClusterOptions, Network, Side};
 
 use super::failover::{BUDGET, one_of_each};
-use super::fixture::{Fixture, until, window};
+use super::fixture::{DEADLINE, Fixture, until, window};
 use crate::limiter::{Answer, Asked, Limiter};
 
 const LIMIT: u64 = 1_000_000;
@@ -15,22 +22,6 @@ const BEFORE: u64 = 100;
 const ADMITS_FOR_MAX_US: u64 = 6_000_000;
 
 impl Fixture {
-    fn part(&self) {
-        for node in &self.cluster.nodes()[1..] {
-            node.pause().expect("it ran");
-        }
-        // Otherwise the replica would later read from its socket what was admitted meanwhile.
-        let killed = self.cluster.nodes()[0].command("CLIENT KILL TYPE replica");
-        assert_eq!(killed.expect("it answers"), ":1\r\n", "one replica is cut off");
-    }
-
-    fn change_sides(&self) {
-        self.cluster.nodes()[0].pause().expect("it ran");
-        for node in &self.cluster.nodes()[1..] {
-            node.resume().expect("it was paused");
-        }
-    }
-
     /// Whether the replica of the first primary has received all of its writes.
     fn is_replicated(&self) -> bool {
         let info = self.cluster.nodes()[0].command("INFO replication").expect("it answers");
@@ -44,22 +35,42 @@ impl Fixture {
     }
 }
 
-/// The units that a gate has admitted.
-struct Admissions {
+/// The checks of both gates, and the steps that they take together.
+struct Shared<'a> {
+    fixture: &'a Fixture,
+    namespace: String,
+    rules: Vec<RuleCharge>,
+    /// The gates, and the thread that parts them.
+    steps: Barrier,
+}
+
+impl Shared<'_> {
+    async fn step(&self) {
+        let taken = tokio::time::timeout(DEADLINE, self.steps.wait()).await;
+        taken.expect("the others take this step too");
+    }
+}
+
+/// A gate, and the units that it has admitted.
+struct Gate<'a> {
+    shared: &'a Shared<'a>,
     limiter: Limiter,
     units: u64,
     /// Checks that Redis possibly decided without telling.
     unknown: u64,
 }
 
-impl Admissions {
-    fn new(fixture: &Fixture) -> Self {
-        Self { limiter: fixture.limiter_with(BUDGET), units: 0, unknown: 0 }
+impl<'a> Gate<'a> {
+    async fn start(shared: &'a Shared<'a>) -> Self {
+        let limiter = shared.fixture.limiter_with(BUDGET);
+        until("it serves", async || limiter.up()).await;
+        Self { shared, limiter, units: 0, unknown: 0 }
     }
 
     /// Sends a check. Returns the time by Redis' clock, and whether the check was admitted, if Redis decided.
-    async fn check(&mut self, asked: Asked<'_>) -> Option<(u64, bool)> {
-        let cost = asked.cost;
+    async fn check(&mut self, cost: u64) -> Option<(u64, bool)> {
+        let Shared { fixture, namespace, rules, .. } = self.shared;
+        let asked = Asked { cost, ..fixture.asked(namespace, rules) };
         match self.limiter.check(&[asked]).await.remove(0) {
             Ok(Answer::Decided(now, decisions)) => {
                 self.units += if decisions[0].allowed { cost } else { 0 };
@@ -74,67 +85,116 @@ impl Admissions {
     }
 
     /// Takes units, `cost` at a time, until a check is denied.
-    async fn exhaust<'a>(&mut self, asked: impl Fn(u64) -> Asked<'a>, cost: u64) {
-        until("the limit is reached", async || {
-            matches!(self.check(asked(cost)).await, Some((_, false)))
-        })
-        .await;
+    async fn exhaust(&mut self, cost: u64) {
+        until("the limit is reached", async || matches!(self.check(cost).await, Some((_, false))))
+            .await;
+    }
+
+    async fn after_the_partition(mut self) {
+        self.shared.step().await;
+        self.shared.step().await;
+        let units = self.units;
+        until("it follows the new primary", async || self.check(1).await.is_some()).await;
+        assert_eq!(self.units, units, "the new primary's counter is used up");
+        self.shared.step().await;
     }
 }
 
-/// Acceptance check 6, counted on both sides.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn partition_admits_beyond_the_limit_only_what_the_cut_off_primary_admits_for_a_moment() {
-    let fixture = Fixture::start();
-    let (namespace, rules) = (one_of_each(&fixture).remove(0), window(1, LIMIT));
-    let asked = |cost| Asked { cost, ..fixture.asked(&namespace, &rules) };
-    let mut minority = Admissions::new(&fixture);
+/// Admits some units before the partition, and during it what its primary admits.
+async fn on_the_side_of_the_primary(shared: &Shared<'_>) {
+    let mut gate = Gate::start(shared).await;
     let (mut cut_at, mut last) = (0, 0);
-    until("it serves", async || minority.limiter.up()).await;
     until("the first units are admitted", async || {
-        cut_at = minority.check(asked(1)).await.map_or(cut_at, |(now, _)| now);
-        minority.units >= BEFORE
+        cut_at = gate.check(1).await.map_or(cut_at, |(now, _)| now);
+        gate.units >= BEFORE
     })
     .await;
-    assert_eq!((minority.units, minority.unknown), (BEFORE, 0));
-    until("the replica has them", async || fixture.is_replicated()).await;
-
-    fixture.part();
+    assert_eq!((gate.units, gate.unknown), (BEFORE, 0));
+    shared.step().await;
+    shared.step().await;
     until("the primary that is cut off refuses", async || {
-        last = minority.check(asked(1)).await.map_or(last, |(now, _)| now);
-        minority.limiter.health().primaries.iter().all(|primary| !primary.up)
+        last = gate.check(1).await.map_or(last, |(now, _)| now);
+        gate.limiter.health().primaries.iter().all(|primary| !primary.up)
     })
     .await;
-    assert!(minority.units > BEFORE, "the partition was noticed before the next check");
+    assert!(gate.units > BEFORE, "the partition was noticed before the next check");
     let admitted_us = last - cut_at;
     assert!(admitted_us <= ADMITS_FOR_MAX_US, "it admitted for {admitted_us} us");
+    gate.after_the_partition().await;
+}
 
-    fixture.change_sides();
-    let mut majority = Admissions::new(&fixture);
-    until("a replica was elected", async || majority.check(asked(1)).await.is_some()).await;
-    majority.unknown = 0;
-    majority.exhaust(&asked, 1_000).await;
-    majority.exhaust(&asked, 1).await;
+/// Admits what is left by the counter of the elected replica.
+async fn on_the_other_side(shared: &Shared<'_>) {
+    let mut gate = Gate::start(shared).await;
+    shared.step().await;
+    shared.step().await;
+    until("a replica was elected", async || gate.check(1).await.is_some()).await;
+    gate.unknown = 0;
+    gate.exhaust(1_000).await;
+    gate.exhaust(1).await;
     // The replica had everything from before, and nothing from after.
-    let least = LIMIT - BEFORE - 1_000 * majority.unknown;
-    let admitted = majority.units;
-    assert!(
-        (least..=LIMIT - BEFORE).contains(&admitted),
-        "{admitted}, {} unknown",
-        majority.unknown
-    );
+    let least = LIMIT - BEFORE - 1_000 * gate.unknown;
+    let admitted = gate.units;
+    assert!((least..=LIMIT - BEFORE).contains(&admitted), "{admitted}, {} unknown", gate.unknown);
+    gate.after_the_partition().await;
+}
 
-    fixture.cluster.nodes()[0].resume().expect("it was paused");
+/// Runs the work of a gate in a thread on this side, whose connections are those of the side.
+fn run_on<T>(side: &Side, work: impl Future<Output = T>) -> T {
+    side.enter().expect("this process may");
+    runtime().block_on(work)
+}
+
+fn runtime() -> Runtime {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.expect("a runtime starts")
+}
+
+/// Acceptance check 6, counted on both sides.
+#[test]
+fn partition_admits_beyond_the_limit_only_what_the_cut_off_primary_admits_for_a_moment() {
+    const NAME: &str = concat!(
+        "limiter::tests::cluster::partition::",
+        "partition_admits_beyond_the_limit_only_what_the_cut_off_primary_admits_for_a_moment"
+    );
+    if !weir_local::has_own_network(NAME) {
+        return;
+    }
+    let network = Network::start().expect("ip permits it");
+    let [alone, others] = network.sides();
+    let sides = Some(network.sides().clone());
+    let options = ClusterOptions { replicas: 1, sides, ..Fixture::options() };
+    let fixture = Fixture::with(&options);
+    let (namespace, rules) = (one_of_each(&fixture).remove(0), window(1, LIMIT));
+    let shared = Shared { fixture: &fixture, namespace, rules, steps: Barrier::new(3) };
+    thread::scope(|scope| {
+        let gates = [
+            scope.spawn(|| run_on(alone, on_the_side_of_the_primary(&shared))),
+            scope.spawn(|| run_on(others, on_the_other_side(&shared))),
+        ];
+        runtime().block_on(part_and_heal(&shared, &network));
+        for gate in gates {
+            gate.join().expect("its assertions hold");
+        }
+    });
+}
+
+/// Parts the sides once both gates serve, and heals the network once both sides have admitted what they can.
+async fn part_and_heal(shared: &Shared<'_>, network: &Network) {
+    let fixture = shared.fixture;
+    shared.step().await;
+    until("the replica has the units", async || fixture.is_replicated()).await;
+    network.part().expect("both sides are joined");
+    shared.step().await;
+    shared.step().await;
+    network.heal().expect("both sides are joined");
     until("the old primary is a replica", async || {
         let role = fixture.cluster.nodes()[0].command("ROLE");
         role.is_ok_and(|role| role.contains("slave"))
     })
     .await;
     let calls = fixture.calls(0);
-    for gate in [&mut minority, &mut majority] {
-        let units = gate.units;
-        until("it follows the new primary", async || gate.check(asked(1)).await.is_some()).await;
-        assert_eq!(gate.units, units, "the new primary's counter is used up");
-    }
+    shared.step().await;
+    shared.step().await;
     assert_eq!(fixture.calls(0), calls, "no check went to the old primary");
 }
