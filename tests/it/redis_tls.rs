@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use serde_json::{Value, json};
-use weir_local::free_port;
+use weir_local::{Redis, RedisOptions, ScratchDir, free_port};
 
 use crate::harness::{GateSettings, Server, Stack, Tenant, seconds, until};
 
@@ -16,7 +16,16 @@ async fn checks_are_encrypted_to_a_redis_with_a_trusted_certificate() {
     let rule = json!({ "namespace": "default", "name": "one", "count_by": ["user"], "on_store_failure": "deny",
         "limits": [{ "algorithm": "fixed_window", "limit": 3, "window_ms": 86_400_000 }] });
     tenant.rule(&rule).await;
-    let (redis_url, authority) = speak_tls(&stack);
+    let scratch = ScratchDir::create().expect("a scratch folder");
+    let data_dir = scratch.path().join("redis");
+    let started = tokio::task::spawn_blocking(move || {
+        Redis::start_installed(RedisOptions { data_dir, settings: Vec::new() })
+    });
+    let redis = started.await.expect("it runs").expect("redis starts");
+    let plain = GateSettings { redis_url: Some(redis.url()), ..GateSettings::default() };
+    let plain = stack.gate(plain);
+    stack.until_ready(&plain).await;
+    let (redis_url, authority) = speak_tls(&redis);
 
     let believing = GateSettings {
         redis_url: Some(redis_url.clone()),
@@ -28,7 +37,7 @@ async fn checks_are_encrypted_to_a_redis_with_a_trusted_certificate() {
     let answer = check(&tenant, &gate).await;
     assert_eq!(answer["degraded"], Value::Null, "{answer}");
     assert_eq!(answer["remaining"], 2, "{answer}");
-    let answer = check(&tenant, &stack.gates[0]).await;
+    let answer = check(&tenant, &plain).await;
     assert_eq!(answer["remaining"], 1, "the same counters, without TLS: {answer}");
 
     let doubting =
@@ -44,7 +53,7 @@ async fn checks_are_encrypted_to_a_redis_with_a_trusted_certificate() {
 
 /// Creates an authority and a certificate for Redis, which opens a second port with it. Returns the address of that port and
 /// the file of the authority.
-fn speak_tls(stack: &Stack) -> (String, PathBuf) {
+fn speak_tls(redis: &Redis) -> (String, PathBuf) {
     let mut params = CertificateParams::new(Vec::new()).expect("no names");
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let key = KeyPair::generate().expect("a key");
@@ -53,7 +62,7 @@ fn speak_tls(stack: &Stack) -> (String, PathBuf) {
     let key = KeyPair::generate().expect("a key");
     let params = CertificateParams::new(vec!["localhost".to_owned()]).expect("a name");
     let certificate = params.signed_by(&key, &issuer).expect("a certificate");
-    let folder = stack.redis.data_dir();
+    let folder = redis.data_dir();
     let written = |name: &str, text: &str| {
         let path = folder.join(name);
         std::fs::write(&path, text).expect("a file of Redis' own folder");
@@ -65,13 +74,13 @@ fn speak_tls(stack: &Stack) -> (String, PathBuf) {
     let file = written("redis.crt", &certificate.pem());
     let key = written("redis.key", &key.serialize_pem());
     let port = free_port().expect("a port is free");
-    let said = stack.redis.command(&format!(
+    let said = redis.command(&format!(
         "CONFIG SET tls-auth-clients no tls-cert-file {} tls-key-file {} tls-port {port}",
         file.display(),
         key.display(),
     ));
     assert_eq!(said.expect("Redis takes settings"), "+OK\r\n");
-    let url = format!("rediss://:{}@localhost:{port}/0", stack.redis.password());
+    let url = format!("rediss://:{}@localhost:{port}/0", redis.password());
     (url, written("authority.crt", &authority.pem()))
 }
 
