@@ -34,6 +34,7 @@ pub mod movers;
 pub mod number;
 pub mod override_labels;
 pub mod override_table;
+pub mod owners;
 pub mod palette;
 pub mod picture;
 pub mod profile_text;

@@ -1,9 +1,23 @@
-//! The question before an edit of an object that belongs to a set of rules as code.
+//! The question before an edit of an object that belongs to a set of rules as code, and the note in dialogs that ask already.
 
 use leptos::prelude::*;
+use weir_wire::rules::RuleAnswer;
 
 use crate::components::feedback::Warning;
 use crate::components::field::Checkbox;
+use crate::model::owners;
+
+/// Names the sets that own some of the rules of a dialog.
+pub fn note_of_rules(rules: &[RuleAnswer]) -> Option<AnyView> {
+    let sets: Vec<_> = rules.iter().map(|rule| rule.managed_by.clone()).collect();
+    note("rule", "rules", &sets)
+}
+
+/// Names the sets that own some of the objects of a dialog.
+pub fn note(what: &str, whats: &str, sets: &[Option<String>]) -> Option<AnyView> {
+    let text = owners::sentence(what, whats, sets)?;
+    Some(view! { <Warning><p>{text}</p></Warning> }.into_any())
+}
 
 /// Names the owner, and asks whether to edit the object all the same.
 #[component]

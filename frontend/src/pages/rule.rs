@@ -24,6 +24,7 @@ use crate::components::time::RelativeTime;
 use crate::components::time_range::{TimeRangePicker, time_in_url};
 use crate::model::labels;
 use crate::model::number::quantity;
+use crate::model::owners;
 use crate::model::request_link::{request_link, sample_request};
 use crate::pages::published::UndoneChanges;
 use crate::pages::rollout::RolloutStatus;
@@ -166,8 +167,11 @@ fn Delete(rule: RuleAnswer) -> impl IntoView {
     let (open, problem) = (RwSignal::new(false), RwSignal::new(None::<Problem>));
     let navigate = use_navigate();
     let name = rule.rule.name.clone();
-    let consequence =
-        format!("{name} stops limiting immediately on all gates. Its overrides are deleted too.");
+    let owner = owners::sentence("rule", "rules", std::slice::from_ref(&rule.managed_by))
+        .unwrap_or_default();
+    let consequence = format!(
+        "{name} stops limiting immediately on all gates. Its overrides are deleted too. {owner}"
+    );
     let delete = Callback::new(move |()| {
         let (rule, navigate) = (rule.clone(), navigate.clone());
         spawn_local(async move {

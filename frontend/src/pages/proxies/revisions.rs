@@ -13,6 +13,7 @@ use crate::components::control_flow::{For, Show};
 use crate::components::dialog::Dialog;
 use crate::components::difference::DifferenceTable;
 use crate::components::feedback::{Skeleton, SubmitProblem};
+use crate::components::owner::note;
 use crate::components::remote_data::{fetch_data, show_shaped};
 use crate::components::require_role::RequireRole;
 use crate::components::submit::SubmitAction;
@@ -140,6 +141,7 @@ fn Revert(
         <Dialog title=format!("Revert to revision {revision}?") open>
             <p>"This creates a new revision with these changes and applies it on all gates:"</p>
             <DifferenceTable label="Changes of the revert" differences=differences.get_value() />
+            {now.with_value(|now| note("profile", "profiles", std::slice::from_ref(&now.managed_by)))}
             <SubmitProblem problem=action.problem />
             <div class="actions">
                 <button type="button" class="button primary" disabled=action.busy on:click=revert>"Revert"</button>

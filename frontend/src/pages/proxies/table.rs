@@ -11,6 +11,7 @@ use crate::components::feedback::Empty;
 use crate::components::require_role::RequireRole;
 use crate::components::submit::SubmitAction;
 use crate::components::table::{ConfirmedButton, NameCell, ObjectTable, RowButton};
+use crate::model::owners;
 use crate::pages::shell::TenantId;
 
 #[component]
@@ -43,7 +44,7 @@ fn row(answer: ProfileAnswer, state: ProxiesState) -> AnyView {
         state.history.set(Some(shown.clone()));
         state.history_open.set(true);
     };
-    let files = files(&answer);
+    let (files, set) = (files(&answer), answer.managed_by.clone());
     let edit = move |()| {
         state.editing.set(Some(answer.clone()));
         state.open.set(true);
@@ -59,7 +60,7 @@ fn row(answer: ProfileAnswer, state: ProxiesState) -> AnyView {
                 <RowButton text="Revisions" label=format!("Revisions of {name}") on_press=history />
                 <RequireRole role=Role::Editor reason_shown=true>
                     <RowButton text="Edit" label=format!("Edit {name}") on_press=edit />
-                    <Delete id name state />
+                    <Delete id name set state />
                 </RequireRole>
             </td>
         </tr>
@@ -78,7 +79,7 @@ fn files(answer: &ProfileAnswer) -> Option<AnyView> {
 }
 
 #[component]
-fn Delete(id: String, name: String, state: ProxiesState) -> impl IntoView {
+fn Delete(id: String, name: String, set: Option<String>, state: ProxiesState) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let action = SubmitAction::new();
     let delete = Callback::new(move |()| {
@@ -87,12 +88,16 @@ fn Delete(id: String, name: String, state: ProxiesState) -> impl IntoView {
             state.changed.run(());
         });
     });
+    let owner = owners::sentence("profile", "profiles", &[set]).unwrap_or_default();
+    let consequence = format!(
+        "Proxies that ask by this profile get 503. Most then forward requests without a limit, or refuse all of them. {owner}"
+    );
     view! {
         <ConfirmedButton
             text="Delete"
             name
             title="Delete this profile?"
-            consequence="Proxies that ask by this profile get 503. Most then forward requests without a limit, or refuse all of them."
+            consequence
             confirm="Delete profile"
             action
             on_confirm=delete

@@ -16,6 +16,7 @@ use crate::browser;
 use crate::components::control_flow::Show;
 use crate::components::dialog::ConfirmTyped;
 use crate::components::field::Choice;
+use crate::components::owner::note_of_rules;
 use crate::components::require_role::RequireRole;
 use crate::components::toast::Toasts;
 use crate::model::number::quantity;
@@ -73,6 +74,7 @@ fn DeleteDialog(state: RuleState) -> impl IntoView {
         <ConfirmTyped title="Delete these rules?" required action="Delete" open=state.delete_dialog on_confirm=delete>
             <p>"They stop limiting immediately on all gates. Their overrides are deleted too."</p>
             <RuleNames rules=state.targets.get_untracked() />
+            {state.targets.with_untracked(|rules| note_of_rules(rules))}
         </ConfirmTyped>
     }
 }

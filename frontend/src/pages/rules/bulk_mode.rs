@@ -10,6 +10,7 @@ use weir_wire::words::Mode;
 use super::state::RuleState;
 use crate::api::Api;
 use crate::components::dialog::Confirm;
+use crate::components::owner::note_of_rules;
 use crate::components::toast::Toasts;
 use crate::model::number::{grouped, quantity};
 use crate::pages::shell::TenantId;
@@ -64,10 +65,12 @@ fn Consequence(state: RuleState) -> impl IntoView {
         quantity(usize::try_from(checks).unwrap_or(usize::MAX), "check", "checks"),
         grouped(denied)
     );
+    let owners = note_of_rules(&rules);
     view! {
         <p>{consequence}</p>
         <RuleNames rules />
         <p>{traffic}</p>
+        {owners}
     }
 }
 
