@@ -1,4 +1,4 @@
-//! `POST /tenants/{tenant}/apply`: rules as code. The wanted state of a set of rules and profiles is applied in one transaction.
+//! `POST /tenants/{tenant}/apply`: rules as code. The wanted state of a set of objects is applied in one transaction.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -17,6 +17,7 @@ use crate::input::{Input, Once};
 use crate::state::ControlState;
 
 mod execution;
+mod overrides;
 mod plan;
 mod profiles;
 mod wanted;
@@ -24,7 +25,7 @@ mod wanted;
 /// The longest body: a thousand rules of a few kilobytes each.
 pub(crate) const APPLY_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// Apply the wanted state of a set of rules and profiles: all of it, or nothing. With `dry_run`, answers what would change.
+/// Apply the wanted state of a set of rules, profiles and overrides: all of it, or nothing. With `dry_run`, answers what would change.
 ///
 /// An object belongs to the set that created it. Objects of other sets, and those that people made, are changed only with
 /// `adopt`. Objects are deleted only with `prune`, and only those of the set. A key that is restricted to namespaces applies and deletes
@@ -49,17 +50,23 @@ pub(crate) async fn apply(
     for wanted in &body.profiles {
         caller.namespaces.admit(&wanted.profile.namespace)?;
     }
+    overrides::checked(&body)?;
+    for wanted in &body.overrides {
+        caller.namespaces.admit(&wanted.namespace)?;
+    }
     // A dry run is executed and rolled back, so it meets every bound that the apply would meet.
     let once = if body.dry_run { Once::not_stored() } else { once };
     let mut change = control.change("rules.apply", caller, once).await?;
     let version = unchanged_since(&mut change, body.if_version).await?;
     let plan = Plan::new(&mut change, &body, rules).await?;
     let profiles = ProfilePlan::new(&mut change, &body).await?;
-    if !body.dry_run {
-        refuse_deletes_above(plan.deletes.len() + profiles.deletes.len(), body.allow_deletes)?;
-    }
     let mut plan = execution::execute(&control, &mut change, &body.set, plan).await?;
     profiles.execute(&control, &mut change, &body, &mut plan).await?;
+    overrides::execute(&control, &mut change, &body, &mut plan).await?;
+    if !body.dry_run {
+        // The error rolls everything back.
+        refuse_deletes_above(plan.deleted.len(), body.allow_deletes)?;
+    }
     let planned =
         ApplyAnswer { applied: !body.dry_run, version, rulebook_version: version, ..plan };
     if body.dry_run {

@@ -64,6 +64,8 @@ pub(crate) fn override_answer(row: &OverrideRow) -> Result<OverrideAnswer, Probl
     Ok(OverrideAnswer {
         id: row.id.to_string(),
         body: serde_json::from_value(row.spec.clone()).map_err(Problem::internal)?,
+        managed_by: row.managed_by.clone(),
+        edited: row.edited,
         revision: row.revision,
         rulebook_version: row.rulebook_version,
         created_at: row.created_at.into(),

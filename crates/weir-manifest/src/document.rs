@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::fields::{Fields, join};
+use crate::override_document::{self, OverrideDocument};
 use crate::profile_document::{self, ProfileDocument};
 use crate::rule_document::{self, RuleDocument};
 use crate::yaml::{Misplaced, Node};
@@ -18,11 +19,15 @@ pub(crate) const GATEWAY: &str = "Gateway";
 /// The kind of a document that holds profiles of domains.
 pub(crate) const ENVOY_DOMAINS: &str = "EnvoyDomains";
 
+/// The kind of a document that holds overrides of a rule.
+pub(crate) const OVERRIDES: &str = "Overrides";
+
 /// The objects of a document.
 #[derive(Debug, Clone)]
 pub(crate) enum Objects {
     Rule(Box<RuleDocument>),
     Profiles(Vec<ProfileDocument>),
+    Overrides(Vec<OverrideDocument>),
 }
 
 /// A document whose kind is known, with the places of its fields.
@@ -65,8 +70,10 @@ pub(crate) fn read(node: &Node) -> Result<Objects, Vec<Misplaced>> {
         RULE => rule_document::read(document).map(|rule| Objects::Rule(Box::new(rule))),
         GATEWAY => profile_document::gateway(document).map(|one| Objects::Profiles(vec![one])),
         ENVOY_DOMAINS => profile_document::domains(document).map(Objects::Profiles),
+        OVERRIDES => override_document::read(document).map(Objects::Overrides),
         _ => {
-            let text = format!("`kind` must be `{RULE}`, `{GATEWAY}` or `{ENVOY_DOMAINS}`");
+            let text =
+                format!("`kind` must be `{RULE}`, `{GATEWAY}`, `{ENVOY_DOMAINS}` or `{OVERRIDES}`");
             Err(one(Misplaced::new(document.fields.position("kind"), text)))
         }
     }

@@ -1,12 +1,13 @@
-//! Rules and profiles as manifests. Defaults are left out, so a manifest says what its author decided.
+//! Objects as manifests. Defaults are left out, so a manifest says what its author decided.
 
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
+use weir_wire::apply::ApplyOverride;
 use weir_wire::profiles::ProfileBody;
 use weir_wire::rules::RuleBody;
 
-use crate::document::{API_VERSION, ENVOY_DOMAINS, RULE};
+use crate::document::{API_VERSION, ENVOY_DOMAINS, OVERRIDES, RULE};
 use crate::durations;
 use crate::profile_document::kind;
 
@@ -60,6 +61,27 @@ pub fn profile_manifest(profile: &ProfileBody) -> String {
         for (name, source) in sources {
             let _ = writeln!(text, "    {}: {}", scalar(&name.clone().into()), flow(source));
         }
+    }
+    text
+}
+
+/// The overrides of one rule as a document, with the line that begins it.
+pub fn override_manifest(overrides: &[ApplyOverride]) -> String {
+    let Some(first) = overrides.first() else { return String::new() };
+    let mut text = format!(
+        "---\napiVersion: {API_VERSION}\nkind: {OVERRIDES}\nmetadata: {{ namespace: {}, rule: {} }}\nspec:\n",
+        scalar(&first.namespace.clone().into()),
+        scalar(&first.rule.clone().into()),
+    );
+    for one in overrides {
+        let Ok(Value::Object(fields)) = serde_json::to_value(one) else { continue };
+        let identity = ["namespace", "rule"];
+        let fields = fields.into_iter().filter(|(field, _)| !identity.contains(&field.as_str()));
+        let fields = fields.map(|(field, value)| match value {
+            Value::Array(limits) => (field, limits.into_iter().map(limit).collect()),
+            value => (field, value),
+        });
+        let _ = writeln!(text, "  - {}", flow(&fields.collect::<Map<_, _>>().into()));
     }
     text
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::yaml::{Content, Node, Position};
 
 /// Fields whose values are texts. `value: 1.10` and `name: 007` mean what they show.
-const TEXTS: [&str; 9] = [
+const TEXTS: [&str; 11] = [
     "apiVersion",
     "attribute",
     "count_by",
@@ -16,6 +16,8 @@ const TEXTS: [&str; 9] = [
     "from",
     "name",
     "namespace",
+    "reason",
+    "rule",
     "value",
 ];
 
@@ -72,10 +74,12 @@ impl Fields {
                 .collect(),
             Content::Map(entries) => {
                 let mut map = Map::new();
+                // The values of the subject of an override.
+                let are_texts = path.ends_with("].subject");
                 for entry in entries {
                     let path = join(path, &entry.key);
                     self.place(path.clone(), entry.at);
-                    let is_text = TEXTS.contains(&entry.key.as_str());
+                    let is_text = are_texts || TEXTS.contains(&entry.key.as_str());
                     map.insert(entry.key.clone(), self.convert(&entry.value, &path, is_text));
                 }
                 Value::Object(map)

@@ -1,8 +1,8 @@
 //! Rules as code: manifests in YAML. Nothing in this crate reads files or calls a server.
 //!
 //! - [`yaml`] parses a file into nodes that know their line and column.
-//! - [`rule_set`] reads the rules and profiles of all files of a set, and finds the place of each error.
-//! - [`export`] writes rules and profiles as manifests, without defaults.
+//! - [`rule_set`] reads the objects of all files of a set, and finds the place of each error.
+//! - [`export`] writes objects as manifests, without defaults.
 //! - [`envoy`] converts the files of Envoy's rate limit service.
 //! - [`schema`] describes a manifest as JSON Schema.
 
@@ -11,6 +11,7 @@ mod durations;
 pub mod envoy;
 pub mod export;
 mod fields;
+mod override_document;
 mod profile_document;
 mod rule_document;
 pub mod rule_set;

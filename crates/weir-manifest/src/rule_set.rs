@@ -4,9 +4,13 @@ use std::collections::HashMap;
 use std::fmt;
 
 use weir_domain::{approximation, warnings};
-use weir_wire::apply::{APPLY_PROFILES_MAX, APPLY_RULES_MAX, ApplyProfile, ApplyRule};
+use weir_wire::apply::{
+    APPLY_OVERRIDES_MAX, APPLY_PROFILES_MAX, APPLY_RULES_MAX, ApplyOverride, ApplyProfile,
+    ApplyRule,
+};
 
 use crate::document::{Objects, read};
+use crate::override_document::OverrideDocument;
 use crate::profile_document::ProfileDocument;
 use crate::rule_document::{RuleDocument, path_in_document};
 use crate::yaml::{Misplaced, Position, documents};
@@ -42,6 +46,7 @@ impl fmt::Display for Finding {
 pub struct RuleSet {
     rules: Vec<(String, RuleDocument)>,
     profiles: Vec<(String, ProfileDocument)>,
+    overrides: Vec<(String, OverrideDocument)>,
 }
 
 impl RuleSet {
@@ -68,6 +73,7 @@ impl RuleSet {
             }
         }
         wrong.extend(set.duplicates());
+        wrong.extend(set.invalid_overrides());
         wrong.extend(set.beyond_bound());
         if wrong.is_empty() { Ok(set) } else { Err(wrong) }
     }
@@ -78,6 +84,10 @@ impl RuleSet {
             Objects::Profiles(profiles) => {
                 let in_file = |profile| (file.to_owned(), profile);
                 self.profiles.extend(profiles.into_iter().map(in_file));
+            }
+            Objects::Overrides(overrides) => {
+                let in_file = |one| (file.to_owned(), one);
+                self.overrides.extend(overrides.into_iter().map(in_file));
             }
         }
     }
@@ -98,6 +108,11 @@ impl RuleSet {
             renamed_from: document.renamed_from.clone(),
         });
         profiles.collect()
+    }
+
+    /// The overrides as the server takes them.
+    pub fn overrides(&self) -> Vec<ApplyOverride> {
+        self.overrides.iter().map(|(_, document)| document.body.clone()).collect()
     }
 
     /// Warnings to the authors, such as that of a limit that can never deny.
@@ -139,6 +154,9 @@ impl RuleSet {
                 let (field, text) = inside("profile");
                 Some(self.in_profile(at, &field, text))
             }
+            "overrides" if at < self.overrides.len() => {
+                Some(self.in_override(at, rest, format!("`{rest}` {reason}")))
+            }
             _ => None,
         }
     }
@@ -153,6 +171,31 @@ impl RuleSet {
         let (file, document) = &self.profiles[at];
         let at = document.fields.position(&document.path(field));
         Finding { file: file.clone(), at, text }
+    }
+
+    fn in_override(&self, at: usize, field: &str, text: String) -> Finding {
+        let (file, document) = &self.overrides[at];
+        let at = document.fields.position(&document.path(field));
+        Finding { file: file.clone(), at, text }
+    }
+
+    /// Overrides that their rule does not permit, if the rule is in these files. The server checks the others.
+    fn invalid_overrides(&self) -> Vec<Finding> {
+        let rules = self.rules.iter().map(|(_, document)| {
+            ((document.body.namespace.as_str(), document.body.name.as_str()), &document.rule)
+        });
+        let rules: HashMap<_, _> = rules.collect();
+        let wrong = self.overrides.iter().enumerate().flat_map(|(at, (_, document))| {
+            let body = &document.body;
+            let rule = rules.get(&(body.namespace.as_str(), body.rule.as_str()));
+            let parsed = rule.map(|rule| body.body(String::new()).parse(rule));
+            let fields = parsed.and_then(Result::err).unwrap_or_default().into_iter();
+            fields.map(move |wrong| {
+                let text = format!("`{}` {}", wrong.field, wrong.reason);
+                self.in_override(at, &wrong.field, text)
+            })
+        });
+        wrong.collect()
     }
 
     /// Objects that are written twice, and domains with two profiles.
@@ -181,6 +224,10 @@ impl RuleSet {
                 add("domain", domain.clone(), self.in_profile(at, "domain", String::new()));
             }
         }
+        for (at, (_, document)) in self.overrides.iter().enumerate() {
+            let name = format!("{}/{}", document.body.namespace, document.body.name());
+            add("override", name, self.in_override(at, "subject", String::new()));
+        }
         wrong
     }
 
@@ -192,7 +239,10 @@ impl RuleSet {
         let rules = rules.map(|text| self.in_rule(APPLY_RULES_MAX, "name", text));
         let profiles = over("profiles", self.profiles.len(), APPLY_PROFILES_MAX);
         let profiles = profiles.map(|text| self.in_profile(APPLY_PROFILES_MAX, "name", text));
-        rules.into_iter().chain(profiles).collect()
+        let overrides = over("overrides", self.overrides.len(), APPLY_OVERRIDES_MAX);
+        let overrides =
+            overrides.map(|text| self.in_override(APPLY_OVERRIDES_MAX, "subject", text));
+        rules.into_iter().chain(profiles).chain(overrides).collect()
     }
 }
 

@@ -2,14 +2,15 @@
 
 use serde_json::{Map, Value, json};
 use utoipa::OpenApi;
+use weir_wire::apply::ApplyOverride;
 use weir_wire::bounds::schemas_with_bounds;
 use weir_wire::profiles::ProfileBody;
 use weir_wire::rules::RuleBody;
 
-use crate::document::{API_VERSION, ENVOY_DOMAINS, GATEWAY, RULE};
+use crate::document::{API_VERSION, ENVOY_DOMAINS, GATEWAY, OVERRIDES, RULE};
 
 #[derive(OpenApi)]
-#[openapi(components(schemas(RuleBody, ProfileBody)))]
+#[openapi(components(schemas(RuleBody, ProfileBody, ApplyOverride)))]
 struct Document;
 
 /// The fields of a profile that only one of a domain has.
@@ -25,7 +26,8 @@ pub fn schema() -> Value {
     let mut definitions = document["components"]["schemas"].take();
     refer_to_definitions(&mut definitions);
     let Some(definitions) = definitions.as_object_mut() else { return Value::Null };
-    let kinds = [rule(definitions), gateway(definitions), domains(definitions)];
+    let kinds =
+        [rule(definitions), gateway(definitions), domains(definitions), overrides(definitions)];
     let names: Vec<_> = kinds.iter().map(|(name, _)| *name).collect();
     let of_kind = |(name, properties): &(&str, Value)| {
         json!({
@@ -125,6 +127,32 @@ fn domains(definitions: &mut Map<String, Value>) -> (&'static str, Value) {
     (ENVOY_DOMAINS, json!({ "properties": { "spec": spec } }))
 }
 
+/// The overrides of one rule, which `metadata` names: a list.
+fn overrides(definitions: &mut Map<String, Value>) -> (&'static str, Value) {
+    let mut entry = definitions.remove("ApplyOverride").unwrap_or_default();
+    let (mut namespace, mut rule) = (Value::Null, Value::Null);
+    if let Some(properties) = entry["properties"].as_object_mut() {
+        namespace = properties.remove("namespace").unwrap_or_default();
+        rule = properties.remove("rule").unwrap_or_default();
+    }
+    entry["required"] = json!(["subject"]);
+    definitions.insert("Override".to_owned(), entry);
+    let metadata = json!({
+        "type": "object",
+        "description": "The rule.",
+        "required": ["rule"],
+        "properties": { "namespace": namespace, "rule": rule },
+        "additionalProperties": false,
+    });
+    let spec = json!({
+        "type": "array",
+        "description": "The overrides.",
+        "items": { "$ref": "#/$defs/Override" },
+    });
+    let properties = json!({ "metadata": metadata, "spec": spec });
+    (OVERRIDES, json!({ "properties": properties, "required": ["metadata"] }))
+}
+
 fn renamed(name: &Value, description: &str) -> Value {
     json!({
         "type": "object",
@@ -221,7 +249,7 @@ mod tests {
         }
         assert_eq!(
             schema["properties"]["kind"]["enum"],
-            json!(["Rule", "Gateway", "EnvoyDomains"])
+            json!(["Rule", "Gateway", "EnvoyDomains", "Overrides"])
         );
         let domain = schema["$defs"]["EnvoyDomain"]["properties"].as_object().expect("fields");
         let mut fields: Vec<_> = domain.keys().map(String::as_str).collect();

@@ -30,6 +30,9 @@ pub struct OverrideWrite {
     pub id: OverrideId,
     /// The new content.
     pub body: OverrideBody,
+    /// The set of rules as code that the override belongs to from then on. With `None`, an override stays where it is, and a
+    /// new one belongs to no set.
+    pub managed_by: Option<String>,
     /// The current time.
     pub now: Timestamp,
 }
@@ -78,9 +81,14 @@ impl<'t> Overrides<'t> {
                 expires_at,
                 revision,
                 created_at,
-                updated_at
+                updated_at,
+                managed_by,
+                applied_digest
             )
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 1, $9, $9)
+            VALUES (
+                $1, $2, $3, $4, $5, $6, $7, $8, 1, $9, $9, $10,
+                CASE WHEN $10::text IS NOT NULL THEN md5($6::jsonb::text) END
+            )
             RETURNING",
             "",
             uuid(new.tenant_id.to_u128()),
@@ -92,6 +100,7 @@ impl<'t> Overrides<'t> {
             new.body.reason,
             new.body.expires_at.map(stored),
             stored(new.now),
+            new.managed_by.as_deref(),
         )
         .fetch_one(self.conn)
         .await?;
@@ -120,7 +129,12 @@ impl<'t> Overrides<'t> {
                 reason = $7,
                 expires_at = $8,
                 revision = revision + 1,
-                updated_at = $9
+                updated_at = $9,
+                managed_by = coalesce($10, managed_by),
+                applied_digest = CASE
+                    WHEN $10::text IS NULL THEN applied_digest
+                    ELSE md5($6::jsonb::text)
+                END
             WHERE tenant_id = $1 AND id = $2
             RETURNING",
             "",
@@ -133,6 +147,7 @@ impl<'t> Overrides<'t> {
             write.body.reason,
             write.body.expires_at.map(stored),
             stored(write.now),
+            write.managed_by.as_deref(),
         )
         .fetch_one(self.conn)
         .await?;
@@ -265,6 +280,26 @@ impl<'t> Overrides<'t> {
             uuid(tenant_id.to_u128()),
             uuid(rule_id.to_u128()),
             &digests,
+        )
+        .fetch_all(self.conn)
+        .await?;
+        Ok(rows.into_iter().map(OverrideRow::from).collect())
+    }
+
+    /// Returns the overrides of a set of rules as code.
+    pub async fn of_set(
+        self,
+        tenant_id: TenantId,
+        set: &str,
+    ) -> Result<Vec<OverrideRow>, StoreError> {
+        let rows = query_overrides!(
+            "-- overrides.of_set
+            SELECT",
+            "FROM overrides
+            WHERE tenant_id = $1 AND managed_by = $2
+            ORDER BY id",
+            uuid(tenant_id.to_u128()),
+            set,
         )
         .fetch_all(self.conn)
         .await?;

@@ -165,6 +165,7 @@ fn override_of(tenant_id: TenantId, rule_id: RuleId) -> OverrideWrite {
             reason: "partner".to_owned(),
             expires_at: Some(NOW.plus_ms(60_000)),
         },
+        managed_by: None,
         now: NOW,
     }
 }

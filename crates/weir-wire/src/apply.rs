@@ -1,23 +1,30 @@
-//! Rules as code: the wanted state of a set of rules and profiles, and the plan that leads to it.
+//! Rules as code: the wanted state of a set of rules, profiles and overrides, and the plan that leads to it.
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::audit::AuditActor;
+use crate::limits::LimitBody;
+use crate::overrides::OverrideBody;
 use crate::profiles::ProfileBody;
 use crate::rules::RuleBody;
 use crate::time::DateTime;
+use crate::words::Action;
 
 /// Most rules of a set in one request.
 pub const APPLY_RULES_MAX: usize = 1_000;
 /// Most profiles of a set in one request. A tenant can have no more.
 pub const APPLY_PROFILES_MAX: usize = 100;
+/// Most overrides of a set in one request.
+pub const APPLY_OVERRIDES_MAX: usize = 1_000;
 /// Most deletions of a request that names no other number.
 pub const ALLOW_DELETES_DEFAULT: u32 = 5;
 /// The set of a request that names none.
 pub const DEFAULT_SET: &str = "default";
 
-/// `POST /tenants/{tenant}/apply`: the wanted state of all rules and profiles of a set. All of it is applied, or nothing.
+/// `POST /tenants/{tenant}/apply`: the wanted state of all objects of a set. All of it is applied, or nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -25,13 +32,16 @@ pub struct ApplyBody {
     /// The set, such as the name of a repository: the owner of its objects; `^[a-z0-9][a-z0-9-]{0,62}$`.
     #[serde(default = "default_set")]
     pub set: String,
-    /// The rules, at most 1,000. A request has a rule or a profile.
+    /// The rules, at most 1,000. A request has at least one object.
     #[serde(default)]
     pub rules: Vec<ApplyRule>,
     /// The profiles, at most 100.
     #[serde(default)]
     pub profiles: Vec<ApplyProfile>,
-    /// Whether rules and profiles of the set that are not in the request are deleted.
+    /// The overrides, at most 1,000.
+    #[serde(default)]
+    pub overrides: Vec<ApplyOverride>,
+    /// Whether objects of the set that are not in the request are deleted.
     #[serde(default)]
     pub prune: bool,
     /// The most objects that `prune` may delete; with more, nothing is applied.
@@ -72,6 +82,32 @@ pub struct ApplyProfile {
     pub renamed_from: Option<String>,
 }
 
+/// A wanted override: either `limits`, or an `action` of `allow` or `deny`. The rule and the subject identify it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ApplyOverride {
+    /// The namespace of the rule.
+    #[serde(default = "default_namespace")]
+    pub namespace: String,
+    /// The name of the rule: one of the request, or a stored one.
+    pub rule: String,
+    /// A value for each attribute the rule counts by; `*` stands for any.
+    pub subject: BTreeMap<String, String>,
+    /// The effect that replaces the rule's limits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Vec<LimitBody>>,
+    /// `allow`: the rule does not limit this subject; `deny`: it refuses it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action: Option<Action>,
+    /// The time from which the rule's own limits apply again. An override whose time has passed is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<DateTime>,
+    /// A text for people; at most 500 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
 /// The plan of an apply: what changed, or would change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -103,6 +139,8 @@ pub enum ObjectKind {
     Rule,
     /// A profile. The name identifies it.
     Profile,
+    /// An override. The rule and the subject identify it; the name holds both.
+    Override,
 }
 
 /// The identity of an object.
@@ -111,9 +149,9 @@ pub enum ObjectKind {
 pub struct ObjectName {
     /// The kind.
     pub kind: ObjectKind,
-    /// The namespace: of a profile, that of its checks.
+    /// The namespace: of a profile, that of its checks; of an override, that of its rule.
     pub namespace: String,
-    /// The name.
+    /// The name: of an override, the rule and the subject, such as `login user=u-17`.
     pub name: String,
 }
 
@@ -123,7 +161,7 @@ pub struct ObjectName {
 pub struct UpdatedObject {
     /// The kind.
     pub kind: ObjectKind,
-    /// `rule_…` or `profile_…`
+    /// `rule_…`, `profile_…` or `override_…`
     pub id: String,
     /// The namespace.
     pub namespace: String,
@@ -133,8 +171,8 @@ pub struct UpdatedObject {
     pub changes: Vec<FieldChange>,
     /// Whether the object did not belong to the set before.
     pub adopted: bool,
-    /// The author of the last change before this one.
-    pub last_changed_by: AuditActor,
+    /// The author of the last change before this one; null for an override, whose authors only the audit log names.
+    pub last_changed_by: Option<AuditActor>,
     /// The time of that change.
     pub last_changed_at: DateTime,
 }
@@ -163,11 +201,40 @@ pub struct PlanWarning {
     pub text: String,
 }
 
+impl ApplyOverride {
+    /// The override as one of this rule.
+    pub fn body(&self, rule_id: String) -> OverrideBody {
+        OverrideBody {
+            rule_id,
+            subject: self.subject.clone(),
+            limits: self.limits.clone(),
+            action: self.action,
+            expires_at: self.expires_at,
+            reason: self.reason.clone(),
+        }
+    }
+
+    /// The rule and the subject, as people read them.
+    pub fn name(&self) -> String {
+        name_of_override(&self.rule, &self.subject)
+    }
+}
+
+/// The name of an override, such as `login user=u-17`.
+pub fn name_of_override(rule: &str, subject: &BTreeMap<String, String>) -> String {
+    let values = subject.iter().map(|(attribute, value)| format!(" {attribute}={value}"));
+    format!("{rule}{}", values.collect::<String>())
+}
+
 impl ApplyAnswer {
     /// The number of objects that the plan creates, changes or deletes.
     pub fn changes(&self) -> usize {
         self.created.len() + self.updated.len() + self.deleted.len()
     }
+}
+
+fn default_namespace() -> String {
+    "default".to_owned()
 }
 
 fn default_set() -> String {

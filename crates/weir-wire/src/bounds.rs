@@ -16,7 +16,7 @@ use weir_domain::reservation::{RESERVED_MAX_MS, RESERVED_MIN_MS};
 use weir_domain::rule::{CONDITIONS_MAX, COUNT_BY_MAX, DESCRIPTION_CHARS_MAX};
 
 use crate::api_keys::KEY_NAMESPACES_MAX;
-use crate::apply::{APPLY_PROFILES_MAX, APPLY_RULES_MAX};
+use crate::apply::{APPLY_OVERRIDES_MAX, APPLY_PROFILES_MAX, APPLY_RULES_MAX};
 use crate::check::BATCH_MAX;
 use crate::deferred::{NOT_AFTER_MS_MAX, NOT_AFTER_MS_MIN};
 use crate::document;
@@ -141,6 +141,7 @@ fn rule_fields() -> Vec<(&'static str, &'static str, Value)> {
         ("ApplyBody", "set", json!({ "pattern": RULE_NAME, "maxLength": 63 })),
         ("ApplyBody", "rules", json!({ "maxItems": APPLY_RULES_MAX })),
         ("ApplyBody", "profiles", json!({ "maxItems": APPLY_PROFILES_MAX })),
+        ("ApplyBody", "overrides", json!({ "maxItems": APPLY_OVERRIDES_MAX })),
         ("ApplyBody", "allow_deletes", json!({ "minimum": 0, "maximum": u32::MAX })),
         ("ApplyBody", "if_version", json!({ "minimum": 0, "maximum": i64::MAX })),
         ("ApplyRule", "renamed_from", json!({ "pattern": RULE_NAME, "maxLength": 63 })),

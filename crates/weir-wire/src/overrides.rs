@@ -43,6 +43,12 @@ pub struct OverrideAnswer {
     /// The override as it was written.
     #[serde(flatten)]
     pub body: OverrideBody,
+    /// The set of rules as code that the override belongs to; null if people edit it.
+    #[serde(default)]
+    pub managed_by: Option<String>,
+    /// Whether the override differs from what the last apply of its set wrote.
+    #[serde(default)]
+    pub edited: bool,
     /// The revision, which rises by one with each change; also the `ETag`.
     pub revision: u64,
     /// The version of the rulebook from which this revision applies.

@@ -73,4 +73,15 @@ async fn editor_completes_algorithms_and_underlines_wrong_fields() {
     }
     let wrong = asked(&here.folder, &format!("{domains}    reads: ext_authz\n|"));
     assert!(wrong["diagnostics"].to_string().contains("reads"), "{wrong}");
+
+    let head =
+        "apiVersion: weir/v1\nkind: Overrides\nmetadata: { namespace: api, rule: login }\nspec:\n";
+    let valid = format!(
+        "{head}  - {{ subject: {{ user: u-1 }}, limits: [{limit}], reason: partner }}\n  - {{ subject: {{ user: u-2 }}, action: deny }}\n|"
+    );
+    let valid = asked(&here.folder, &valid);
+    assert_eq!(valid["diagnostics"], Value::Array(Vec::new()), "{valid}");
+    let wrong = format!("{head}  - subject: {{ user: u-1 }}\n    expires: 2027-01-01T00:00:00Z\n|");
+    let wrong = asked(&here.folder, &wrong);
+    assert!(wrong["diagnostics"].to_string().contains("expires"), "{wrong}");
 }

@@ -79,7 +79,7 @@ async fn write(
         name: checked.body.name,
         changes,
         adopted,
-        last_changed_by: audit::actor(last.actor),
+        last_changed_by: Some(audit::actor(last.actor)),
         last_changed_at: changed_at.into(),
     })
 }

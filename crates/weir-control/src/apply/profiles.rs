@@ -25,7 +25,7 @@ use crate::state::ControlState;
 
 /// The changes of the profiles of a set, in the order of the request.
 pub(super) struct ProfilePlan {
-    pub(super) deletes: Vec<ProfileRow>,
+    deletes: Vec<ProfileRow>,
     updates: Vec<Update>,
     /// The positions in the request of the profiles to be created.
     creates: Vec<usize>,
@@ -194,7 +194,7 @@ async fn write(
         name: wanted.name.clone(),
         changes,
         adopted,
-        last_changed_by: audit::actor(last.actor),
+        last_changed_by: Some(audit::actor(last.actor)),
         last_changed_at: changed_at.into(),
     })
 }

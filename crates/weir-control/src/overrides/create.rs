@@ -6,7 +6,7 @@ use axum::response::Response;
 use weir_domain::id::OverrideId;
 use weir_domain::rule::Rule;
 use weir_http::problem::Problem;
-use weir_store::OverrideWrite;
+use weir_store::{OverrideBody as StoredBody, OverrideRow, OverrideWrite};
 use weir_wire::overrides::{OverrideAnswer, OverrideBody};
 use weir_wire::problem::ErrorCode;
 
@@ -34,17 +34,29 @@ pub(crate) async fn create(
     let mut change = control.change("overrides.create", caller, once).await?;
     let rule = rule_of(&mut change, &body.rule_id).await?;
     let stored = checked(&body, &rule, change.now).map_err(Problem::invalid)?;
-    room(&control.settings, &mut change, 1).await?;
+    let row = insert(&control, &mut change, stored, None).await?;
+    change.answer(StatusCode::CREATED, &override_answer(&row)?).await
+}
+
+/// Inserts a checked override, which belongs to a set of rules as code if one is given, and records it in the audit log.
+pub(crate) async fn insert(
+    control: &ControlState,
+    change: &mut Change,
+    body: StoredBody,
+    managed_by: Option<&str>,
+) -> Result<OverrideRow, ControlError> {
+    room(&control.settings, change, 1).await?;
     let write = OverrideWrite {
         tenant_id: change.caller.tenant_id,
         id: control.id(OverrideId::new),
-        body: stored,
+        body,
+        managed_by: managed_by.map(str::to_owned),
         now: change.now,
     };
     let row = change.tx.overrides().insert(&write).await?;
     let object = Object::new("override", &row.id);
     change.audit("override.create", object, None, Some(row.spec.clone())).await?;
-    change.answer(StatusCode::CREATED, &override_answer(&row)?).await
+    Ok(row)
 }
 
 /// The rule that an override belongs to.

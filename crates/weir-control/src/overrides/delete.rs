@@ -7,7 +7,7 @@ use weir_http::params::Path;
 use weir_http::problem::Problem;
 
 use crate::actor::{By, Editor, InNamespaces};
-use crate::change::Object;
+use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::etag::IfMatch;
 use crate::input::Once;
@@ -38,9 +38,17 @@ pub(crate) async fn delete(
     if let Some(row) = change.tx.overrides().find(tenant_id, override_id).await? {
         overrides::admit(&mut change.tx, &change.caller, &row).await?;
     }
-    let row = change.tx.overrides().delete(tenant_id, override_id, expected).await?;
-    let row = row.ok_or_else(Problem::not_found)?;
-    let object = Object::new("override", &override_id);
-    change.audit("override.delete", object, Some(row.spec), None).await?;
+    delete_stored(&mut change, override_id, expected).await?;
     change.done().await
+}
+
+/// Deletes an override, if it still has the expected revision, and records it in the audit log.
+pub(crate) async fn delete_stored(
+    change: &mut Change,
+    id: OverrideId,
+    expected: Option<u64>,
+) -> Result<(), ControlError> {
+    let row = change.tx.overrides().delete(change.caller.tenant_id, id, expected).await?;
+    let row = row.ok_or_else(Problem::not_found)?;
+    change.audit("override.delete", Object::new("override", &id), Some(row.spec), None).await
 }

@@ -6,11 +6,11 @@ use axum::response::Response;
 use weir_domain::id::OverrideId;
 use weir_http::params::Path;
 use weir_http::problem::Problem;
-use weir_store::OverrideWrite;
+use weir_store::{OverrideBody as StoredBody, OverrideRow, OverrideWrite};
 use weir_wire::overrides::{OverrideAnswer, OverrideBody};
 
 use crate::actor::{By, Editor, InNamespaces};
-use crate::change::Object;
+use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::etag::IfMatch;
 use crate::input::Input;
@@ -51,15 +51,30 @@ pub(crate) async fn update(
         return Err(Problem::invalid_field("rule_id", "must stay the same").into());
     }
     let rule = rule_of(&mut change, &body.rule_id).await?;
+    let stored = checked(&body, &rule, change.now).map_err(Problem::invalid)?;
+    let row = update_stored(&mut change, before, stored, expected, None).await?;
+    change.answer(StatusCode::OK, &override_answer(&row)?).await
+}
+
+/// Replaces `before`, if it still has the expected revision, and records it in the audit log. From then on, the override
+/// belongs to the set of rules as code that is given, or stays where it is.
+pub(crate) async fn update_stored(
+    change: &mut Change,
+    before: OverrideRow,
+    body: StoredBody,
+    expected_revision: u64,
+    managed_by: Option<&str>,
+) -> Result<OverrideRow, ControlError> {
     let write = OverrideWrite {
-        tenant_id,
-        id: override_id,
-        body: checked(&body, &rule, change.now).map_err(Problem::invalid)?,
+        tenant_id: change.caller.tenant_id,
+        id: before.id,
+        body,
+        managed_by: managed_by.map(str::to_owned),
         now: change.now,
     };
-    let row = change.tx.overrides().update(&write, expected).await?;
+    let row = change.tx.overrides().update(&write, expected_revision).await?;
     let row = row.ok_or_else(Problem::not_found)?;
-    let object = Object::new("override", &override_id);
+    let object = Object::new("override", &before.id);
     change.audit("override.update", object, Some(before.spec), Some(row.spec.clone())).await?;
-    change.answer(StatusCode::OK, &override_answer(&row)?).await
+    Ok(row)
 }

@@ -115,7 +115,7 @@ impl Target {
         let stored = checked(&body, &self.rule, change.now).map_err(Problem::invalid)?;
         let (tenant_id, now) = (change.caller.tenant_id, change.now);
         let id = self.own.as_ref().map_or_else(|| control.id(OverrideId::new), |own| own.id);
-        let write = OverrideWrite { tenant_id, id, body: stored, now };
+        let write = OverrideWrite { tenant_id, id, body: stored, managed_by: None, now };
         let object = Object::new("override", &id);
         let Some(own) = self.own else {
             room(&control.settings, &mut change, 1).await?;

@@ -122,6 +122,36 @@ spec:
     }
 }
 
+#[test]
+fn overrides_are_read_as_they_were() {
+    let one = |json: Value| -> ApplyOverride { serde_json::from_value(json).expect("an override") };
+    let limits = json!([{ "algorithm": "fixed_window", "limit": 5, "window_ms": 60_000 }]);
+    let overrides = [
+        one(json!({
+            "namespace": "api", "rule": "login", "subject": { "user": "17" }, "limits": limits,
+            "expires_at": "2027-01-01T00:00:00Z", "reason": "moving: house",
+        })),
+        one(json!({
+            "namespace": "api", "rule": "login", "subject": { "user": "*" }, "action": "deny",
+        })),
+    ];
+    let text = override_manifest(&overrides);
+    let expected = "\
+---
+apiVersion: weir/v1
+kind: Overrides
+metadata: { namespace: api, rule: login }
+spec:
+  - { subject: { user: \"17\" }, limits: [{ algorithm: fixed_window, limit: 5, window: 1m }], \
+expires_at: \"2027-01-01T00:00:00Z\", reason: \"moving: house\" }
+  - { subject: { user: \"*\" }, action: deny }
+";
+    assert_eq!(text, expected);
+    let file = SourceFile { name: "a.yaml".to_owned(), text: text.clone() };
+    let set = RuleSet::read(&[file]).unwrap_or_else(|wrong| panic!("{wrong:?}\n{text}"));
+    assert_eq!(set.overrides(), overrides);
+}
+
 proptest! {
     #[test]
     fn exported_rule_is_read_as_it_was(

@@ -57,7 +57,12 @@ fn every_error_has_its_file_line_and_column() {
         ("name: login", "name: Login", "4:29", "`name`"),
         ("name: login", "title: login", "4:29", "unknown field `title`"),
         (", name: login", "", "4:1", "missing field `name`"),
-        ("kind: Rule", "kind: Rules", "3:1", "`kind` must be `Rule`, `Gateway` or `EnvoyDomains`"),
+        (
+            "kind: Rule",
+            "kind: Rules",
+            "3:1",
+            "`kind` must be `Rule`, `Gateway`, `EnvoyDomains` or `Overrides`",
+        ),
         ("weir/v1", "weir/v2", "2:1", "`apiVersion` must be `weir/v1`"),
         ("  block: 10m", "  name: login", "13:3", "`name` belongs in `metadata`"),
         ("  block: 10m", "  limits: []", "13:3", "`limits` is given twice"),
@@ -183,4 +188,59 @@ fn refused_profile_has_the_place_of_its_field() {
         assert_eq!(located(field).as_deref(), Some(found), "{field}");
     }
     assert_eq!(located("profiles[3].profile"), None);
+}
+
+const OVERRIDES: &str = "\
+apiVersion: weir/v1
+kind: Overrides
+metadata: { namespace: api, rule: login }
+spec:
+  - { subject: { user: 17 }, limits: [{ algorithm: sliding_window_log, limit: 50, window: 1m }] }
+  - subject: { user: bob }
+    action: allow
+    expires_at: 2027-01-01T00:00:00Z
+    reason: 007
+";
+
+#[test]
+fn documented_overrides_are_read() {
+    let set = RuleSet::read(&[file("a.yaml", OVERRIDES), file("b.yaml", LOGIN)]).unwrap();
+    let overrides = serde_json::to_value(set.overrides()).unwrap();
+    assert_eq!(
+        (&overrides[0]["namespace"], &overrides[0]["rule"]),
+        (&json!("api"), &json!("login"))
+    );
+    assert_eq!(overrides[0]["subject"], json!({ "user": "17" }));
+    assert_eq!(overrides[0]["limits"][0]["window_ms"], 60_000);
+    assert_eq!(
+        (&overrides[1]["action"], &overrides[1]["reason"]),
+        (&json!("allow"), &json!("007"))
+    );
+}
+
+#[test]
+fn every_error_of_an_override_has_its_place() {
+    for (from, to, place, text) in [
+        ("rule: login }", "rules: login }", "3:29", "unknown field `rules`"),
+        ("action: allow", "action: permit", "7:5", "unknown variant `permit`"),
+        ("action: allow", "rule: login", "7:5", "`rule` belongs in `metadata`"),
+        ("action: allow", "actions: allow", "7:5", "unknown field `actions`"),
+        ("limit: 50", "limit: 0", "5:72", "`limits[0].limit` must be"),
+        ("user: bob", "person: bob", "6:16", "`subject.person` is not counted by"),
+        ("user: bob", "user: 17", "6:5", "the override `api/login user=17` is also in a.yaml:5:7"),
+        ("2027-01-01T00:00:00Z", "tomorrow", "8:5", "expires_at"),
+    ] {
+        assert!(OVERRIDES.contains(from), "{from}");
+        let files = [file("a.yaml", &OVERRIDES.replace(from, to)), file("b.yaml", LOGIN)];
+        let found = RuleSet::read(&files).expect_err(to);
+        let found: Vec<_> = found.iter().map(ToString::to_string).collect();
+        assert!(found[0].starts_with(&format!("a.yaml:{place}: ")), "{from} -> {to}: {found:?}");
+        assert!(found[0].contains(text), "{from} -> {to}: {found:?}");
+    }
+    let set = RuleSet::read(&[file("a.yaml", OVERRIDES)]).unwrap();
+    let located = |field: &str| set.locate(field, "is wrong").map(|found| found.to_string());
+    let first = located("overrides[0].limits[0].window_ms");
+    assert_eq!(first.as_deref(), Some("a.yaml:5:83: `limits[0].window_ms` is wrong"));
+    let second = located("overrides[1].subject");
+    assert_eq!(second.as_deref(), Some("a.yaml:6:5: `subject` is wrong"));
 }

@@ -8,6 +8,7 @@ use clap::Args;
 use reqwest::{Method, RequestBuilder, Response};
 use serde::de::DeserializeOwned;
 use weir_wire::apply::{ApplyAnswer, ApplyBody};
+use weir_wire::overrides::OverrideAnswer;
 use weir_wire::page::Page;
 use weir_wire::problem::{FieldProblem, ProblemBody};
 use weir_wire::profiles::ProfileAnswer;
@@ -93,18 +94,36 @@ impl Api {
 
     /// All rules of a namespace, or of all namespaces, in the order of namespace and name.
     pub async fn rules(&self, namespace: Option<&str>) -> anyhow::Result<Vec<RuleAnswer>> {
-        let mut rules = Vec::new();
+        self.all("/rules", namespace, usize::MAX).await
+    }
+
+    /// The overrides of the rules of a namespace, or of all namespaces, oldest first: about `most` of them.
+    pub async fn overrides(
+        &self,
+        namespace: Option<&str>,
+        most: usize,
+    ) -> anyhow::Result<Vec<OverrideAnswer>> {
+        self.all("/overrides", namespace, most).await
+    }
+
+    /// The pages of a list, until they have `most` items.
+    async fn all<T: DeserializeOwned>(
+        &self,
+        list: &str,
+        namespace: Option<&str>,
+        most: usize,
+    ) -> anyhow::Result<Vec<T>> {
+        let mut items = Vec::new();
         let mut cursor: Option<String> = None;
         loop {
             let mut query = vec![("limit", PAGE.to_string())];
             query.extend(namespace.map(|name| ("namespace", name.to_owned())));
             query.extend(cursor.map(|cursor| ("cursor", cursor)));
-            let path = format!("/rules?{}", encoded(&query));
-            let page: Page<RuleAnswer> = self.get(&path).await?;
-            rules.extend(page.data);
+            let page: Page<T> = self.get(&format!("{list}?{}", encoded(&query))).await?;
+            items.extend(page.data);
             cursor = page.next_cursor;
-            if cursor.is_none() {
-                return Ok(rules);
+            if cursor.is_none() || items.len() >= most {
+                return Ok(items);
             }
         }
     }

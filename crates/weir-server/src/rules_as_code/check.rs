@@ -7,7 +7,7 @@ use weir_wire::apply::{ApplyBody, DEFAULT_SET};
 use super::api::{Address, Applied};
 use super::files::FilesArgs;
 use super::outcome::Outcome;
-use super::output::{OutputArgs, print_valid, say};
+use super::output::{OutputArgs, others, print_valid, say};
 use super::plan::print_refusal;
 
 #[derive(Debug, Args)]
@@ -30,10 +30,8 @@ pub async fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
     }
     print_valid(&args.output, &set.warnings(), &set.bounds())?;
     if !args.output.is_json() {
-        let (rules, profiles) = (set.rules().len(), set.profiles().len());
-        let profiles =
-            if profiles == 0 { String::new() } else { format!(" and {profiles} profiles") };
-        say(&format!("{rules} rules{profiles} are valid"))?;
+        let others = others(set.profiles().len(), set.overrides().len());
+        say(&format!("{} rules{others} are valid", set.rules().len()))?;
     }
     Ok(Outcome::Done)
 }
@@ -46,6 +44,7 @@ impl CheckArgs {
             set: DEFAULT_SET.to_owned(),
             rules: set.rules(),
             profiles: set.profiles(),
+            overrides: set.overrides(),
             prune: false,
             allow_deletes: 0,
             adopt: true,

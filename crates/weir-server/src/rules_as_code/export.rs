@@ -1,62 +1,125 @@
-//! `weir export`: the rules and profiles of a tenant as files.
+//! `weir export`: the rules, profiles and overrides of a tenant as files.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use weir_manifest::export::{manifest, profile_manifest};
+use weir_manifest::export::{manifest, override_manifest, profile_manifest};
+use weir_wire::apply::{APPLY_OVERRIDES_MAX, ApplyOverride};
+use weir_wire::overrides::OverrideAnswer;
 use weir_wire::profiles::ProfileBody;
-use weir_wire::rules::RuleBody;
+use weir_wire::rules::{RuleAnswer, RuleBody};
 
-use super::api::Address;
+use super::api::{Address, Api};
 use super::outcome::Outcome;
-use super::output::say;
+use super::output::{others, say};
 
 #[derive(Debug, Args)]
 pub struct ExportArgs {
     #[command(flatten)]
     address: Address,
-    /// Only the rules and profiles of this namespace
+    /// Only the objects of this namespace
     #[arg(long)]
     namespace: Option<String>,
-    /// Only the rules and profiles of this set
+    /// Only the objects of this set
     #[arg(long)]
     set: Option<String>,
-    /// Write a file for each rule and profile into this folder, instead of printing them
+    /// Leave out overrides
+    #[arg(long)]
+    without_overrides: bool,
+    /// Write files into this folder, instead of printing them
     #[arg(long)]
     dir: Option<PathBuf>,
+}
+
+/// The objects to be written.
+#[derive(Debug, Default)]
+pub struct Objects {
+    pub rules: Vec<RuleBody>,
+    pub profiles: Vec<ProfileBody>,
+    /// The overrides of each rule.
+    pub overrides: Vec<Vec<ApplyOverride>>,
 }
 
 pub async fn run(args: &ExportArgs) -> anyhow::Result<Outcome> {
     let api = args.address.client()?;
     let rules = api.rules(args.namespace.as_deref()).await?;
-    let profiles = api.profiles().await?;
-    let of_set = |owner: Option<&String>| args.set.is_none() || owner == args.set.as_ref();
-    let rules: Vec<_> = rules.into_iter().filter(|rule| of_set(rule.managed_by.as_ref())).collect();
     if let Some(rule) = rules.iter().find(|rule| rule.unreadable.is_some()) {
         bail!("the rule {}/{} cannot be read", rule.rule.namespace, rule.rule.name);
     }
-    let rules: Vec<_> = rules.into_iter().map(|rule| rule.rule).collect();
+    let overrides = args.overrides(&api, &rules).await?;
+    let rules = rules.into_iter().filter(|rule| args.exports(rule.managed_by.as_ref()));
+    let rules = rules.map(|rule| rule.rule).collect();
+    let profiles = api.profiles().await?;
+    let profiles = profiles.into_iter().filter(|profile| args.exports(profile.managed_by.as_ref()));
     let of_namespace = |profile: &ProfileBody| {
         args.namespace.as_ref().is_none_or(|namespace| *namespace == profile.namespace)
     };
-    let profiles = profiles.into_iter().filter(|answer| of_set(answer.managed_by.as_ref()));
-    let profiles: Vec<_> =
-        profiles.map(|answer| answer.profile).filter(|profile| of_namespace(profile)).collect();
-    write(&rules, &profiles, args.dir.as_ref())?;
+    let profiles = profiles.map(|answer| answer.profile).filter(|profile| of_namespace(profile));
+    let objects = Objects { rules, profiles: profiles.collect(), overrides };
+    write(&objects, args.dir.as_ref())?;
     Ok(Outcome::Done)
 }
 
-/// Prints rules and profiles, or writes them into a folder: `<namespace>/<name>.yaml`, and `<name>.yaml` for a profile.
-pub fn write(
-    rules: &[RuleBody],
-    profiles: &[ProfileBody],
-    folder: Option<&PathBuf>,
-) -> anyhow::Result<()> {
+impl ExportArgs {
+    /// Whether objects of this owner are wanted.
+    fn exports(&self, owner: Option<&String>) -> bool {
+        self.set.is_none() || owner == self.set.as_ref()
+    }
+
+    /// The overrides of each rule, in the order of the rules.
+    async fn overrides(
+        &self,
+        api: &Api,
+        rules: &[RuleAnswer],
+    ) -> anyhow::Result<Vec<Vec<ApplyOverride>>> {
+        if self.without_overrides {
+            return Ok(Vec::new());
+        }
+        let most = if self.set.is_some() { usize::MAX } else { APPLY_OVERRIDES_MAX + 1 };
+        let found = api.overrides(self.namespace.as_deref(), most).await?;
+        let found = found.into_iter().filter(|one| self.exports(one.managed_by.as_ref()));
+        let found: Vec<OverrideAnswer> = found.collect();
+        if found.len() > APPLY_OVERRIDES_MAX {
+            bail!(
+                "there are more than {APPLY_OVERRIDES_MAX} overrides, the most of a set; use --namespace, --set or --without-overrides"
+            );
+        }
+        let mut by_rule: BTreeMap<String, Vec<OverrideAnswer>> = BTreeMap::new();
+        for one in found {
+            by_rule.entry(one.body.rule_id.clone()).or_default().push(one);
+        }
+        let of_rule = |rule: &RuleAnswer| {
+            let overrides = by_rule.remove(&rule.id)?.into_iter();
+            Some(overrides.map(|one| wanted(&rule.rule, one)).collect())
+        };
+        Ok(rules.iter().filter_map(of_rule).collect())
+    }
+}
+
+fn wanted(rule: &RuleBody, answer: OverrideAnswer) -> ApplyOverride {
+    let body = answer.body;
+    ApplyOverride {
+        namespace: rule.namespace.clone(),
+        rule: rule.name.clone(),
+        subject: body.subject,
+        limits: body.limits,
+        action: body.action,
+        expires_at: body.expires_at,
+        reason: body.reason,
+    }
+}
+
+/// Prints objects, or writes them into a folder: `<namespace>/<name>.yaml`, `<namespace>/<rule>.overrides.yaml`, and
+/// `<name>.yaml` for a profile.
+pub fn write(objects: &Objects, folder: Option<&PathBuf>) -> anyhow::Result<()> {
+    let Objects { rules, profiles, overrides } = objects;
     let Some(folder) = folder else {
         let manifests = rules.iter().map(manifest).chain(profiles.iter().map(profile_manifest));
-        return say(&manifests.collect::<String>());
+        let overrides = overrides.iter().map(|of_rule| override_manifest(of_rule));
+        return say(&manifests.chain(overrides).collect::<String>());
     };
     for rule in rules {
         let folder = folder.join(&rule.namespace);
@@ -65,12 +128,13 @@ pub fn write(
     for profile in profiles {
         write_file(folder, &profile.name, &profile_manifest(profile))?;
     }
-    let profiles = if profiles.is_empty() {
-        String::new()
-    } else {
-        format!(" and {} profiles", profiles.len())
-    };
-    say(&format!("{} rules{profiles} written to {}", rules.len(), folder.display()))
+    for of_rule in overrides {
+        let Some(first) = of_rule.first() else { continue };
+        let name = format!("{}.overrides", first.rule);
+        write_file(&folder.join(&first.namespace), &name, &override_manifest(of_rule))?;
+    }
+    let others = others(profiles.len(), overrides.iter().map(Vec::len).sum());
+    say(&format!("{} rules{others} written to {}", rules.len(), folder.display()))
 }
 
 fn write_file(folder: &Path, name: &str, text: &str) -> anyhow::Result<()> {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use weir_manifest::envoy;
 
-use super::export::write;
+use super::export::{Objects, write};
 use super::files::source;
 use super::outcome::Outcome;
 use super::output::warn;
@@ -59,6 +59,7 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<Outcome> {
             }
         }
     }
-    write(&rules, &domains, args.dir.as_ref())?;
+    let objects = Objects { rules, profiles: domains, overrides: Vec::new() };
+    write(&objects, args.dir.as_ref())?;
     Ok(outcome)
 }

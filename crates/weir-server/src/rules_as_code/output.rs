@@ -125,3 +125,13 @@ fn finding(finding: &Finding) -> Value {
     let Finding { file, at, text } = finding;
     json!({ "file": file, "line": at.line, "column": at.column, "text": text })
 }
+
+/// The numbers of objects beside rules, such as ` and 2 profiles`.
+pub fn others(profiles: usize, overrides: usize) -> String {
+    match (profiles, overrides) {
+        (0, 0) => String::new(),
+        (profiles, 0) => format!(" and {profiles} profiles"),
+        (0, overrides) => format!(" and {overrides} overrides"),
+        (profiles, overrides) => format!(", {profiles} profiles and {overrides} overrides"),
+    }
+}

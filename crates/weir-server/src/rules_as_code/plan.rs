@@ -19,16 +19,16 @@ pub struct PlanArgs {
     address: Address,
     #[command(flatten)]
     files: FilesArgs,
-    /// The name of the set, such as that of the repository: the owner of the rules and profiles
+    /// The name of the set, such as that of the repository: the owner of the objects
     #[arg(long, default_value = DEFAULT_SET)]
     set: String,
-    /// Delete rules and profiles of the set that are in no file
+    /// Delete objects of the set that are in no file
     #[arg(long)]
     prune: bool,
-    /// The most rules and profiles that `--prune` may delete
+    /// The most objects that `--prune` may delete
     #[arg(long, default_value_t = ALLOW_DELETES_DEFAULT, value_name = "COUNT")]
     allow_deletes: u32,
-    /// Change rules and profiles that do not belong to the set; they then belong to it
+    /// Change objects that do not belong to the set; they then belong to it
     #[arg(long)]
     adopt: bool,
     #[command(flatten)]
@@ -52,6 +52,7 @@ impl PlanArgs {
             set: self.set.clone(),
             rules: set.rules(),
             profiles: set.profiles(),
+            overrides: set.overrides(),
             prune: self.prune,
             allow_deletes: self.allow_deletes,
             adopt: self.adopt,
@@ -116,11 +117,12 @@ pub fn summary(plan: &ApplyAnswer) -> String {
     )
 }
 
-/// A rule as `namespace/name`, a profile as `profile name`.
+/// A rule as `namespace/name`, other objects with their kind.
 fn label(kind: ObjectKind, namespace: &str, name: &str) -> String {
     match kind {
         ObjectKind::Rule => format!("{namespace}/{name}"),
         ObjectKind::Profile => format!("profile {name}"),
+        ObjectKind::Override => format!("override {namespace}/{name}"),
     }
 }
 
@@ -143,11 +145,11 @@ fn lines(output: &OutputArgs, plan: &ApplyAnswer) -> Vec<String> {
             let (before, after) = (short(&change.before), short(&change.after));
             lines.push(format!("    {}: {before} -> {after}", change.field));
         }
-        let author = object.last_changed_by.name.as_deref().unwrap_or("the system");
-        lines.push(format!(
-            "    last changed by {author} at {}",
-            time(&json!(object.last_changed_at))
-        ));
+        let author = object.last_changed_by.as_ref();
+        let author = author.map(|author| author.name.as_deref().unwrap_or("the system"));
+        let author = author.map_or(String::new(), |author| format!(" by {author}"));
+        let at = time(&json!(object.last_changed_at));
+        lines.push(format!("    last changed{author} at {at}"));
     }
     lines.extend(plan.deleted.iter().map(|object| named("-", Colour::Red, object)));
     lines

@@ -23,6 +23,10 @@ pub struct OverrideRow {
     pub spec: Value,
     /// The reason that the author gave.
     pub reason: String,
+    /// The set of rules as code to which the override belongs.
+    pub managed_by: Option<String>,
+    /// Whether the override differs from what the last apply of its set wrote.
+    pub edited: bool,
     /// The time after which the override does not apply.
     pub expires_at: Option<Timestamp>,
     /// The number of writes so far.
@@ -43,6 +47,8 @@ pub(super) struct Row {
     pub(super) subject: Value,
     pub(super) spec: Value,
     pub(super) reason: String,
+    pub(super) managed_by: Option<String>,
+    pub(super) edited: bool,
     pub(super) expires_at: Option<OffsetDateTime>,
     pub(super) revision: i64,
     /// `None` until the change is published.
@@ -64,6 +70,10 @@ macro_rules! query_overrides {
                 subject,
                 spec,
                 reason,
+                managed_by,
+                coalesce(
+                    managed_by IS NOT NULL AND applied_digest <> md5(spec::text), false
+                ) AS \"edited!\",
                 expires_at,
                 revision,
                 (
@@ -89,6 +99,8 @@ impl From<Row> for OverrideRow {
             subject: row.subject,
             spec: row.spec,
             reason: row.reason,
+            managed_by: row.managed_by,
+            edited: row.edited,
             expires_at: row.expires_at.map(timestamp),
             revision: unsigned(row.revision),
             rulebook_version: row.rulebook_version.map_or(0, unsigned),

@@ -13,6 +13,7 @@ use crate::api::Api;
 use crate::browser;
 use crate::components::control_flow::Show;
 use crate::components::field::{Binding, Choice, TextField};
+use crate::components::owner::OwnerQuestion;
 use crate::components::rule_form::Limits;
 use crate::components::rule_picker::{RulePicker, Rules};
 use crate::components::seen::SeenAttributes;
@@ -45,6 +46,9 @@ pub(super) fn Edit(
     let (action, toasts) =
         (SubmitAction::with_fields(&["reason", "expires_at"]), expect_context::<Toasts>());
     let is_new = before.is_none();
+    let set = before.as_ref().and_then(|before| before.managed_by.clone());
+    let confirmed = RwSignal::new(set.is_none());
+    let incomplete = Signal::derive(move || !confirmed.get());
     let before = RwSignal::new(before);
     let save = Callback::new(move |()| {
         let Some(body) = form.submit() else { return };
@@ -72,7 +76,8 @@ pub(super) fn Edit(
     let subject_problem = Signal::derive(move || form.subject_problem());
     let target = SaveTarget { before, rules, action, save };
     view! {
-        <SubmitForm action submit="Save override" on_submit=save cancel=cancel handled_code=ErrorCode::Stale class="panel editor-panel">
+        <SubmitForm action submit="Save override" on_submit=save cancel=cancel handled_code=ErrorCode::Stale incomplete class="panel editor-panel">
+            {set.map(|set| view! { <OwnerQuestion set what="override" confirmed /> })}
             <Show when=move || is_new><RuleChoice form rules /></Show>
             <SubjectFields subject=form.subject problem=subject_problem wildcard=true />
             <p class="field-problem">{refused_subject}</p>

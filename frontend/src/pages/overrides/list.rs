@@ -12,6 +12,7 @@ use super::state::{OpenForm, OverrideFilter};
 use crate::api::{Api, OverrideSearch, Problem};
 use crate::components::control_flow::Show;
 use crate::components::data_table::{Column, DataTable, TableOptions, table_in_url};
+use crate::components::dialog::Confirm;
 use crate::components::feedback::{Empty, Skeleton, SubmitProblem};
 use crate::components::field::TextField;
 use crate::components::remote_data::{fetch_data, show_latest_shaped};
@@ -22,7 +23,7 @@ use crate::components::table::RowButton;
 use crate::components::time::ExpiryTime;
 use crate::components::toast::Toasts;
 use crate::model::rule_choice::by_id;
-use crate::model::{override_labels, subject};
+use crate::model::{override_labels, owners, subject};
 use crate::pages::namespace_filter::NamespaceFilter;
 use crate::pages::rule_options::load_missing_rules;
 use crate::pages::shell::TenantId;
@@ -168,12 +169,24 @@ fn columns(rules: Rules, actions: Actions) -> Vec<Column<OverrideAnswer>> {
         })
         .by_number(ends_ms)
         .cell(|entry| view! { <ExpiryTime at=entry.body.expires_at /> }.into_any()),
-        Column::new("reason", "Reason", reason).by_text(reason).cell(move |entry| clamped(&reason(entry))),
+        Column::new("reason", "Reason", reason).by_text(reason).cell(move |entry| {
+            view! { <div>{clamped(&reason(entry))}{files(entry)}</div> }.into_any()
+        }),
         Column::actions(move |entry: &OverrideAnswer| {
             view! { <RowActions entry=entry.clone() actions /> }.into_any()
         })
         .class("number row-actions"),
     ]
+}
+
+/// The set of rules as code, and whether its files have another override.
+fn files(entry: &OverrideAnswer) -> Option<AnyView> {
+    let set = entry.managed_by.clone()?;
+    Some(if entry.edited {
+        view! { <div class="note">"Differs from the files of "{set}</div> }.into_any()
+    } else {
+        view! { <div class="muted one-line">"As in the files of "{set}</div> }.into_any()
+    })
 }
 
 /// A text of at most two lines, whose direction is its own.
@@ -187,6 +200,9 @@ fn RowActions(entry: OverrideAnswer, actions: Actions) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let Actions { writes, open, action } = actions;
     let subject_label = subject::label(&entry.body.subject);
+    let owner = owners::sentence("override", "overrides", std::slice::from_ref(&entry.managed_by));
+    let asking = RwSignal::new(false);
+    let is_owned = owner.is_some();
     let before = StoredValue::new(entry);
     let toasts = expect_context::<Toasts>();
     let delete = Callback::new(move |()| {
@@ -200,11 +216,20 @@ fn RowActions(entry: OverrideAnswer, actions: Actions) -> impl IntoView {
             toasts.show_undoable(format!("Override of {deleted_label} deleted"), undo);
         });
     });
+    let ask = move |()| if is_owned { asking.set(true) } else { delete.run(()) };
+    let confirmation = owner.map(|text| {
+        view! {
+            <Confirm title="Delete this override?" action="Delete override" open=asking on_confirm=delete>
+                <p>{text.clone()}</p>
+            </Confirm>
+        }
+    });
     let edit = move |()| open.set(OpenForm::Edit(Box::new(before.get_value())));
     view! {
         <RequireRole role=Role::Editor reason_shown=true>
             <RowButton text="Edit" label=format!("Edit override of {subject_label}") on_press=edit />
-            <RowButton text="Delete" label=format!("Delete override of {subject_label}") on_press=delete />
+            <RowButton text="Delete" label=format!("Delete override of {subject_label}") on_press=ask />
+            {confirmation}
         </RequireRole>
     }
 }

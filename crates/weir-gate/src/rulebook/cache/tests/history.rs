@@ -181,7 +181,7 @@ impl History {
             None => None,
         };
         let id = known.as_ref().map_or_else(|| OverrideId::from_u128(self.unique()), |row| row.id);
-        let write = OverrideWrite { tenant_id: tenant, id, body, now: NOW };
+        let write = OverrideWrite { tenant_id: tenant, id, body, managed_by: None, now: NOW };
         match (known, self.below(3)) {
             (Some(_), 0) => {
                 tx.overrides().delete(tenant, id, None).await.unwrap()?;

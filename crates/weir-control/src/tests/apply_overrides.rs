@@ -1,0 +1,114 @@
+//! Rules as code: overrides are applied with the rules of a set.
+
+use serde_json::{Value, json};
+
+use super::support::{Answer, Member, Plane};
+
+fn rule(namespace: &str, name: &str) -> Value {
+    json!({ "rule": {
+        "namespace": namespace, "name": name, "count_by": ["user"],
+        "limits": [{ "algorithm": "fixed_window", "limit": 5, "window_ms": 1000 }],
+    } })
+}
+
+fn denies(namespace: &str, rule: &str, user: &str) -> Value {
+    json!({ "namespace": namespace, "rule": rule, "subject": { "user": user }, "action": "deny" })
+}
+
+async fn apply(plane: &Plane, by: &Member, body: &Value) -> Answer {
+    plane.by(by, "POST", "apply").json(body).send().await
+}
+
+/// The value of each subject, with the owner of its override and whether the override was edited.
+async fn overrides(plane: &Plane, by: &Member) -> Vec<(Value, Value, Value)> {
+    let list = plane.by(by, "GET", "overrides").send().await.expect(200);
+    let rows = list.body["data"].as_array().expect("a list").iter();
+    rows.map(|row| {
+        (row["subject"]["user"].clone(), row["managed_by"].clone(), row["edited"].clone())
+    })
+    .collect()
+}
+
+#[tokio::test]
+async fn overrides_of_new_rules_are_applied_with_them_or_not_at_all() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let body = |overrides: Value| json!({ "set": "repo", "rules": [rule("api", "a")], "overrides": overrides });
+    let mut wrong = denies("api", "a", "u-1");
+    wrong["subject"] = json!({ "person": "u-1" });
+    for (overrides, field) in [
+        (json!([wrong]), "overrides[0].subject.person"),
+        (json!([denies("api", "a", "u-1"), denies("api", "b", "u-1")]), "overrides[1].rule"),
+        (json!([denies("api", "a", "u-1"), denies("api", "a", "u-1")]), "overrides[1].subject"),
+    ] {
+        assert_eq!(apply(&plane, &ada, &body(overrides)).await.refused_field(), field);
+    }
+    let rules = plane.by(&ada, "GET", "rules").send().await.expect(200).body;
+    assert_eq!((&rules["data"], overrides(&plane, &ada).await), (&json!([]), Vec::new()));
+
+    let both = body(json!([denies("api", "a", "u-1"), denies("api", "a", "*")]));
+    let applied = apply(&plane, &ada, &both).await.expect(200).body;
+    let created = json!({ "kind": "override", "namespace": "api", "name": "a user=u-1" });
+    assert_eq!(applied["created"][1], created);
+    let again = apply(&plane, &ada, &both).await.expect(200).body;
+    assert_eq!((&again["unchanged"], &again["updated"]), (&json!(3), &json!([])));
+    let list = plane.by(&ada, "GET", "overrides").send().await.expect(200).body;
+    assert_eq!(list["data"][0]["rulebook_version"], applied["rulebook_version"]);
+    let log = plane.by(&ada, "GET", "audit?action=override.create").send().await.expect(200);
+    assert_eq!(log.body["data"].as_array().map(Vec::len), Some(2));
+
+    // An expired one is left as it is, also by `prune`.
+    let mut expired = denies("api", "a", "u-1");
+    expired["expires_at"] = json!("2020-01-01T00:00:00Z");
+    let mut gone = denies("api", "a", "u-2");
+    gone["expires_at"] = json!("2020-01-01T00:00:00Z");
+    let mut rest = body(json!([expired, gone]));
+    rest["prune"] = json!(true);
+    let plan = apply(&plane, &ada, &rest).await.expect(200).body;
+    assert_eq!(plan["deleted"][0]["name"], "a user=*");
+    assert_eq!(plan["warnings"].as_array().map(Vec::len), Some(2), "{plan}");
+    let (repo, no) = (json!("repo"), json!(false));
+    assert_eq!(overrides(&plane, &ada).await, [(json!("u-1"), repo, no)]);
+}
+
+#[tokio::test]
+async fn override_of_another_owner_is_changed_only_if_adopted() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let both = json!({ "set": "repo", "rules": [rule("api", "a")], "overrides": [denies("api", "a", "u-1")] });
+    apply(&plane, &ada, &both).await.expect(200);
+    let mut other = denies("api", "a", "u-1");
+    other["action"] = json!("allow");
+    let mut other = json!({ "set": "other", "overrides": [other] });
+    assert_eq!(apply(&plane, &ada, &other).await.refused_field(), "overrides[0].subject");
+    other["adopt"] = json!(true);
+    let plan = apply(&plane, &ada, &other).await.expect(200).body;
+    assert_eq!(plan["updated"][0]["adopted"], true);
+    assert_eq!(plan["updated"][0]["last_changed_by"], Value::Null);
+    let (of_other, no) = (json!("other"), json!(false));
+    assert_eq!(overrides(&plane, &ada).await, [(json!("u-1"), of_other, no)]);
+    // The former owner deletes nothing of others.
+    let mut rest = both.clone();
+    rest["overrides"] = json!([]);
+    rest["prune"] = json!(true);
+    assert_eq!(apply(&plane, &ada, &rest).await.expect(200).body["deleted"], json!([]));
+}
+
+#[tokio::test]
+async fn restricted_key_applies_and_prunes_overrides_of_its_namespaces_only() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let rules = [rule("payments", "a"), rule("web", "b")];
+    let both = [denies("payments", "a", "u-1"), denies("web", "b", "u-2")];
+    let body = json!({ "set": "repo", "rules": rules, "overrides": both });
+    apply(&plane, &ada, &body).await.expect(200);
+    let key = json!({ "name": "k", "scopes": ["write"], "namespaces": ["payments"] });
+    let key = plane.by(&ada, "POST", "keys").json(&key).send().await.expect(201);
+    let (secret, path) = (key.text("/secret"), format!("/v1/tenants/{}/apply", ada.tenant));
+    let by_key = |body: Value| plane.ask("POST", &path).bearer(&secret).json(&body).send();
+    by_key(json!({ "set": "repo", "overrides": both })).await.problem(403, "forbidden");
+    let rest = json!({ "set": "repo", "rules": [rule("payments", "a")], "prune": true });
+    let plan = by_key(rest).await.expect(200).body;
+    let deleted = json!({ "kind": "override", "namespace": "payments", "name": "a user=u-1" });
+    assert_eq!(plan["deleted"], json!([deleted]));
+}
