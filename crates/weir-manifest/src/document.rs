@@ -1,14 +1,11 @@
-//! A document of a manifest: its kind, and the objects in it.
+//! The parts of documents of all kinds: the head, and the places of errors.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::fields::{Fields, join};
-use crate::override_document::{self, OverrideDocument};
-use crate::profile_document::{self, ProfileDocument};
-use crate::rule_document::{self, RuleDocument};
-use crate::yaml::{Misplaced, Node};
+use crate::yaml::Misplaced;
 
 /// The version of the format.
 pub(crate) const API_VERSION: &str = "weir/v1";
@@ -18,17 +15,8 @@ pub(crate) const RULE: &str = "Rule";
 pub(crate) const GATEWAY: &str = "Gateway";
 /// The kind of a document that holds profiles of domains.
 pub(crate) const ENVOY_DOMAINS: &str = "EnvoyDomains";
-
 /// The kind of a document that holds overrides of a rule.
 pub(crate) const OVERRIDES: &str = "Overrides";
-
-/// The objects of a document.
-#[derive(Debug, Clone)]
-pub(crate) enum Objects {
-    Rule(Box<RuleDocument>),
-    Profiles(Vec<ProfileDocument>),
-    Overrides(Vec<OverrideDocument>),
-}
 
 /// A document whose kind is known, with the places of its fields.
 pub(crate) struct Document {
@@ -37,15 +25,16 @@ pub(crate) struct Document {
     pub(crate) fields: Fields,
 }
 
+/// The fields of every document.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Head {
+pub(crate) struct Head {
     #[serde(rename = "apiVersion")]
-    api_version: String,
-    kind: String,
+    pub(crate) api_version: String,
+    pub(crate) kind: String,
     #[serde(default)]
-    metadata: Map<String, Value>,
-    spec: Value,
+    pub(crate) metadata: Map<String, Value>,
+    pub(crate) spec: Value,
 }
 
 /// The former name of a renamed object.
@@ -53,30 +42,6 @@ struct Head {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Renamed {
     pub(crate) from: String,
-}
-
-/// Reads the objects of a document, or returns everything that is wrong with them.
-pub(crate) fn read(node: &Node) -> Result<Objects, Vec<Misplaced>> {
-    let one = |error| vec![error];
-    let (value, fields) = Fields::of(node);
-    let Head { api_version, kind, metadata, spec } =
-        parse(value, &fields, str::to_owned).map_err(one)?;
-    if api_version != API_VERSION {
-        let text = format!("`apiVersion` must be `{API_VERSION}`");
-        return Err(one(Misplaced::new(fields.position("apiVersion"), text)));
-    }
-    let document = Document { metadata, spec, fields };
-    match kind.as_str() {
-        RULE => rule_document::read(document).map(|rule| Objects::Rule(Box::new(rule))),
-        GATEWAY => profile_document::gateway(document).map(|one| Objects::Profiles(vec![one])),
-        ENVOY_DOMAINS => profile_document::domains(document).map(Objects::Profiles),
-        OVERRIDES => override_document::read(document).map(Objects::Overrides),
-        _ => {
-            let text =
-                format!("`kind` must be `{RULE}`, `{GATEWAY}`, `{ENVOY_DOMAINS}` or `{OVERRIDES}`");
-            Err(one(Misplaced::new(document.fields.position("kind"), text)))
-        }
-    }
 }
 
 /// Deserialises a value. An error gets the place of its path, which `place` converts to one of the document.

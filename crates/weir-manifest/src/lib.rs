@@ -11,6 +11,7 @@ mod durations;
 pub mod envoy;
 pub mod export;
 mod fields;
+mod objects;
 mod override_document;
 mod profile_document;
 mod rule_document;

@@ -9,7 +9,7 @@ use weir_wire::apply::{
     ApplyRule,
 };
 
-use crate::document::{Objects, read};
+use crate::objects::{Objects, read};
 use crate::override_document::OverrideDocument;
 use crate::profile_document::ProfileDocument;
 use crate::rule_document::{RuleDocument, path_in_document};

@@ -1,0 +1,42 @@
+//! The objects of a document, whose kind decides how it is read.
+
+use crate::document::{
+    API_VERSION, Document, ENVOY_DOMAINS, GATEWAY, Head, OVERRIDES, RULE, parse,
+};
+use crate::fields::Fields;
+use crate::override_document::{self, OverrideDocument};
+use crate::profile_document::{self, ProfileDocument};
+use crate::rule_document::{self, RuleDocument};
+use crate::yaml::{Misplaced, Node};
+
+/// The objects of a document.
+#[derive(Debug, Clone)]
+pub(crate) enum Objects {
+    Rule(Box<RuleDocument>),
+    Profiles(Vec<ProfileDocument>),
+    Overrides(Vec<OverrideDocument>),
+}
+
+/// Reads the objects of a document, or returns everything that is wrong with them.
+pub(crate) fn read(node: &Node) -> Result<Objects, Vec<Misplaced>> {
+    let one = |error| vec![error];
+    let (value, fields) = Fields::of(node);
+    let Head { api_version, kind, metadata, spec } =
+        parse(value, &fields, str::to_owned).map_err(one)?;
+    if api_version != API_VERSION {
+        let text = format!("`apiVersion` must be `{API_VERSION}`");
+        return Err(one(Misplaced::new(fields.position("apiVersion"), text)));
+    }
+    let document = Document { metadata, spec, fields };
+    match kind.as_str() {
+        RULE => rule_document::read(document).map(|rule| Objects::Rule(Box::new(rule))),
+        GATEWAY => profile_document::gateway(document).map(|one| Objects::Profiles(vec![one])),
+        ENVOY_DOMAINS => profile_document::domains(document).map(Objects::Profiles),
+        OVERRIDES => override_document::read(document).map(Objects::Overrides),
+        _ => {
+            let text =
+                format!("`kind` must be `{RULE}`, `{GATEWAY}`, `{ENVOY_DOMAINS}` or `{OVERRIDES}`");
+            Err(one(Misplaced::new(document.fields.position("kind"), text)))
+        }
+    }
+}
