@@ -30,10 +30,10 @@ pub const ROLES: [Role; 4] = [Role::Viewer, Role::Editor, Role::Admin, Role::Own
 /// The display name of a role.
 pub const fn role_name(role: Role) -> &'static str {
     match role {
-        Role::Viewer => "viewer",
-        Role::Editor => "editor",
-        Role::Admin => "admin",
-        Role::Owner => "owner",
+        Role::Viewer => "Viewer",
+        Role::Editor => "Editor",
+        Role::Admin => "Admin",
+        Role::Owner => "Owner",
     }
 }
 
@@ -59,11 +59,11 @@ mod tests {
     fn the_message_names_the_required_role() {
         assert_eq!(
             missing_role_message(Role::Viewer, Role::Editor),
-            "You need the editor role to do this. You are a viewer."
+            "You need the Editor role to do this. You are a Viewer."
         );
         assert_eq!(
             missing_role_message(Role::Admin, Role::Owner),
-            "You need the owner role to do this. You are an admin."
+            "You need the Owner role to do this. You are an Admin."
         );
     }
 }

@@ -13,6 +13,7 @@ mod lazy;
 mod live;
 mod members;
 mod namespace_filter;
+mod not_found;
 mod operator;
 mod overrides;
 mod overview;
@@ -36,10 +37,6 @@ mod tester;
 mod traffic;
 mod what_if;
 
-use leptos::prelude::*;
-
-use crate::components::feedback::Empty;
-use crate::components::page::PageHeader;
 pub use accept::Accept;
 pub use home::Home;
 pub use lazy::{
@@ -47,25 +44,10 @@ pub use lazy::{
     Overrides, Overview, Proxies, Reset, RuleEditor, RulePage, Rules, Settings, Subjects, Tester,
     WhatIf,
 };
+pub use not_found::{NotFound, NotFoundInside};
 pub use published::UndoneChanges;
 pub use shell::Shell;
 pub use sign_in::SignIn;
 pub use sign_up::SignUp;
 pub use start::Start;
 pub use tenants::Tenants;
-
-#[component]
-pub fn NotFound() -> impl IntoView {
-    view! { <main class="narrow"><NotFoundInside /></main> }
-}
-
-/// The same inside the frame of a tenant.
-#[component]
-pub fn NotFoundInside() -> impl IntoView {
-    view! {
-        <PageHeader title="Page not found" />
-        <Empty title="There is no page at this address.">
-            <p><a href="/">"Back to the dashboard"</a></p>
-        </Empty>
-    }
-}

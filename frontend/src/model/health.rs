@@ -3,7 +3,7 @@
 use weir_wire::stats::{Counts, Series, TopEntry};
 
 use crate::model::chart::{ChartData, OUTCOMES};
-use crate::model::number::{grouped, share};
+use crate::model::number::{grouped, per_second, share};
 use crate::model::rollout::Rollout;
 
 /// The urgency of a sentence.
@@ -112,6 +112,22 @@ fn is_at_least(counts: &Counts, percent: u64) -> bool {
         && u128::from(counts.denied) * 100 >= u128::from(counts.checks()) * u128::from(percent)
 }
 
+/// The checks of an hour in one line, such as "12 checks per second in the last hour, 3% denied".
+pub fn last_hour(counts: &Counts) -> String {
+    if counts.checks() == 0 {
+        return "No checks in the last hour".to_owned();
+    }
+    let mut text = format!(
+        "{} checks per second in the last hour, {} denied",
+        per_second(counts.checks(), 3600),
+        share(counts.denied, counts.checks())
+    );
+    if counts.degraded > 0 {
+        text.extend([", ", &grouped(counts.degraded), " decided without Redis"]);
+    }
+    text
+}
+
 /// The checks decided without Redis in the last two steps, if those are recent.
 fn recently_degraded(series: &Series) -> u64 {
     // A range in the past has no open step, and says nothing about the present.
@@ -167,6 +183,15 @@ mod tests {
         .expect("an entry");
         let health = health(rollout, &series(degraded), (&now, &before), Some(&top));
         (health.level, health.text)
+    }
+
+    #[test]
+    fn an_hour_is_one_line() {
+        assert_eq!(last_hour(&counts(0, 0)), "No checks in the last hour");
+        let line = "10 checks per second in the last hour, 25% denied";
+        assert_eq!(last_hour(&counts(27_000, 9_000)), line);
+        let degraded = Counts { degraded: 1200, ..counts(27_000, 9_000) };
+        assert_eq!(last_hour(&degraded), format!("{line}, 1,200 decided without Redis"));
     }
 
     #[test]

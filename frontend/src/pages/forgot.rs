@@ -1,12 +1,15 @@
-//! Asking for a link for a new password by e-mail. The answer is the same for every address.
+//! Asking for a link for a new password by e-mail. The answer is the same for every address. Where the installation sends no
+//! e-mail, the page says who gives such links.
 
 use leptos::prelude::*;
 use weir_domain::names;
+use weir_wire::sessions::SignInOptions;
 
 use crate::api::Api;
 use crate::components::field::TextField;
 use crate::components::logo::Logo;
 use crate::components::page::PageHeader;
+use crate::components::remote_data::{fetch_data, show};
 use crate::components::submit::{SubmitAction, SubmitForm};
 
 #[component]
@@ -32,8 +35,12 @@ pub fn Forgot() -> impl IntoView {
             </SubmitForm>
         }
     };
-    let body = move || {
+    let by_email = move |options: SignInOptions| {
         match sent_to.get() {
+        None if !options.password_reset => view! {
+            <p class="sentence">"This installation sends no e-mail. Ask an operator for a link to set a new password."</p>
+        }
+        .into_any(),
         None => form().into_any(),
         Some(address) => view! {
             <p class="sentence" role="status">"Check your inbox: "{address}</p>
@@ -42,11 +49,12 @@ pub fn Forgot() -> impl IntoView {
         .into_any(),
     }
     };
+    let options = fetch_data(move || api.sign_in_options());
     view! {
         <main class="narrow">
             <p class="brand"><Logo /></p>
-            <PageHeader title="Forgot your password?" lead="We will send you a link to set a new one." />
-            {body}
+            <PageHeader title="Forgot your password?" />
+            {show(options, by_email)}
             <p class="muted"><a href="/sign-in">"Back to sign-in"</a></p>
         </main>
     }

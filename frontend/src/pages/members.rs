@@ -29,7 +29,7 @@ use crate::components::url_state::open_from_url;
 use crate::pages::shell::TenantId;
 use crate::session::Session;
 use invitations::Invitations;
-use invite::NewInvitation;
+use invite::{IssuedLink, NewInvitation};
 use removed_member::{RemovedMemberPanel, RemovedState};
 use roles::permissions;
 
@@ -47,6 +47,7 @@ pub fn Members() -> impl IntoView {
     let inviting = open_from_url("1");
     // Owned by the page, because the list is recreated after each action.
     let action = SubmitAction::new();
+    let issued = RwSignal::new(None);
     let removed_member: RemovedState = RwSignal::new(None);
     provide_context(removed_member);
     view! {
@@ -56,10 +57,11 @@ pub fn Members() -> impl IntoView {
         <Drawer title="Invite a member" open=inviting>
             <NewInvitation open=inviting on_invited=Callback::new(move |()| invitations.refetch()) />
         </Drawer>
+        <IssuedLink issued />
         <RemovedMemberPanel removed_member />
         <SubmitProblem problem=action.problem />
         {show_latest_shaped(members, Skeleton::Table, move |rows| view! { <List rows members action /> })}
-        {show(invitations, move |data| view! { <Invitations data invitations /> })}
+        {show(invitations, move |data| view! { <Invitations data invitations issued /> })}
     }
 }
 

@@ -51,8 +51,9 @@ pub fn SignIn() -> impl IntoView {
     };
     let options = fetch_data(move || api.sign_in_options());
     let no_account = move || options.data().map(|options| how_to_sign_up(options.signup_open));
-    let forgotten =
-        move || options.data().filter(|options| options.password_reset).map(|_| forgot_password());
+    let by_email = move || options.data().map(|options| options.password_reset);
+    let forgotten = move || (by_email() == Some(true)).then(forgot_password);
+    let whom_to_ask = move || (by_email() == Some(false)).then(ask_an_operator);
     let query = use_query_map();
     let provider = move || {
         let name = options.data()?.openid_connect?;
@@ -85,6 +86,7 @@ pub fn SignIn() -> impl IntoView {
             </form>
             {provider}
             {no_account}
+            {whom_to_ask}
         </main>
     }
 }
@@ -130,6 +132,11 @@ fn leave_when_signed_in(session: Session) {
 
 fn forgot_password() -> AnyView {
     view! { <p><a href="/forgot">"Forgot password?"</a></p> }.into_any()
+}
+
+/// Where no e-mail is sent, operators give links for a new password.
+fn ask_an_operator() -> AnyView {
+    view! { <p class="muted">"Forgot your password? Ask an operator of this installation for a link to set a new one."</p> }.into_any()
 }
 
 fn how_to_sign_up(is_open: bool) -> AnyView {

@@ -7,7 +7,8 @@ use weir_domain::names;
 use weir_wire::sessions::Membership;
 
 use crate::access::role_name;
-use crate::api::Api;
+use crate::api::{Api, StatsScope};
+use crate::browser;
 use crate::components::control_flow::Show;
 use crate::components::feedback::{Empty, LoadingSkeleton};
 use crate::components::field::TextField;
@@ -15,6 +16,7 @@ use crate::components::logo::Logo;
 use crate::components::page::PageHeader;
 use crate::components::remote_data::{fetch_data, show};
 use crate::components::submit::{SubmitAction, SubmitForm};
+use crate::model::health::last_hour;
 use crate::pages::shell::Account;
 use crate::session::{Session, SessionState};
 
@@ -61,7 +63,7 @@ fn List() -> impl IntoView {
     })
 }
 
-/// The list, with a filter if it is long.
+/// The list, with a filter if it is long. A short one has the traffic of each tenant.
 #[component]
 fn Memberships(data: Vec<Membership>) -> impl IntoView {
     let typed = RwSignal::new(String::new());
@@ -71,7 +73,9 @@ fn Memberships(data: Vec<Membership>) -> impl IntoView {
         let typed = typed.get().trim().to_lowercase();
         let named =
             |membership: &&Membership| membership.tenant_name.to_lowercase().contains(&typed);
-        data.with_value(|data| data.iter().filter(named).cloned().map(row).collect::<Vec<_>>())
+        let found: Vec<_> = data.with_value(|data| data.iter().filter(named).cloned().collect());
+        let few = found.len() <= FEW;
+        found.into_iter().map(|membership| row(membership, few)).collect::<Vec<_>>()
     };
     view! {
         {many.then(|| view! { <TextField label="Filter" kind="search" value=typed /> })}
@@ -79,17 +83,41 @@ fn Memberships(data: Vec<Membership>) -> impl IntoView {
     }
 }
 
-fn row(membership: Membership) -> impl IntoView {
-    let suspended = membership
-        .suspended
-        .then(|| view! { " "<span class="badge badge-shadow">"Suspended"</span> });
+fn row(membership: Membership, with_traffic: bool) -> impl IntoView {
+    let state = if membership.suspended {
+        Some("Suspended")
+    } else if membership.enforcement.is_on() && membership.installation_enforcement.is_on() {
+        None
+    } else {
+        Some("Limits off")
+    };
+    let state = state.map(|state| view! { " "<span class="badge badge-degraded">{state}</span> });
+    let tenant = membership.tenant_id.clone();
+    let traffic = with_traffic.then(|| view! { <LastHour tenant /> });
     view! {
         <li>
             <a href=format!("/t/{}/rules", membership.tenant_id)>{membership.tenant_name}</a>
-            {suspended}
+            {state}
             <span class="muted">{role_name(membership.role)}</span>
+            {traffic}
         </li>
     }
+}
+
+/// The checks of the last hour. The line is there before they are known, so that the list does not jump.
+#[component]
+fn LastHour(tenant: String) -> impl IntoView {
+    let api = expect_context::<Api>();
+    let summary = fetch_data(move || {
+        let (tenant, to_ms) = (tenant.clone(), browser::now_ms());
+        let from_ms = to_ms - HOUR_MS;
+        api.summary(StatsScope { tenant, rule: None, namespace: String::new(), from_ms, to_ms })
+    });
+    let text = move || match summary.data() {
+        Some(summary) => last_hour(&summary.counts),
+        None => "\u{a0}".to_owned(),
+    };
+    view! { <span class="note">{text}</span> }
 }
 
 /// The form, if the person can create tenants.
@@ -123,11 +151,13 @@ fn Form() -> impl IntoView {
     let problem = action.validated("name", name, names::title);
     let incomplete = Signal::derive(move || name.with(|name| names::title(name.trim()).is_err()));
     view! {
+        <h2>"New tenant"</h2>
         <SubmitForm action submit="Create tenant" on_submit=create incomplete class="stack">
             <TextField label="Name" value=name problem />
         </SubmitForm>
     }
 }
 
+const HOUR_MS: i64 = 3_600_000;
 /// The number of tenants that need no filter.
 const FEW: usize = 8;

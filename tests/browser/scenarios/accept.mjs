@@ -35,7 +35,7 @@ async function openedBySomeoneElse(page, link, shoot) {
 }
 
 async function join(page, shoot) {
-    await page.getByText("to join Lighthouse as an editor.").waitFor();
+    await page.getByText("to join Lighthouse as an Editor.").waitFor();
     await shoot("accept-with-account");
     await page.getByRole("button", { name: "Accept and join" }).click();
     await page.getByRole("navigation", { name: "Pages", exact: true }).waitFor();

@@ -92,7 +92,7 @@ async function asViewer(page, shoot) {
     await signOut(page);
     await signIn(page, { ...viewer, next: `/t/${owner.tenant}/audit` });
     await heading(page, "Audit log");
-    await page.getByText("You need the admin role to do this. You are a viewer.").waitFor();
+    await page.getByText("You need the Admin role to do this. You are a Viewer.").waitFor();
     await shoot("audit-as-viewer");
     await page.getByLabel("Log", { exact: true }).selectOption({ label: "Your account" });
     await page.getByRole("button", { name: "Signed in" }).first().waitFor();

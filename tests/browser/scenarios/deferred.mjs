@@ -35,7 +35,7 @@ try {
         await signIn(page, { ...viewer, next: `${home}/deferred` });
         await heading(page, "Deferred jobs");
         await row(page, "u-3").waitFor(LATER);
-        await page.getByText("You are a viewer").first().waitFor();
+        await page.getByText("You are a Viewer").first().waitFor();
         for (const action of ["Retry", "Delete"]) {
             assert.ok(await page.getByRole("button", { name: `${action} email user=u-3` }).isDisabled(), action);
         }

@@ -20,14 +20,18 @@ await scenario("forgot password", async ({ page, shoot }) => {
     await byOperator(page, shoot);
 });
 
-/** Without an SMTP server the page has no link that leads nowhere. */
+/** Without an SMTP server the pages say who gives a link. */
 async function notOffered(page) {
     const body = JSON.stringify({ signup_open: false });
     const options = /\/auth\/options$/;
     await page.route(options, (route) => route.fulfill({ status: 200, contentType: "application/json", body }));
     await page.goto(`${stack.baseUrl}/sign-in`);
     await page.getByText("Sign-up is by invitation.").waitFor();
+    await page.getByText("Ask an operator of this installation for a link").waitFor();
     assert.equal(await page.getByRole("link", { name: "Forgot password?" }).count(), 0);
+    await page.goto(`${stack.baseUrl}/forgot`);
+    await page.getByText("This installation sends no e-mail.").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Send link" }).count(), 0);
     await page.unroute(options);
 }
 

@@ -17,6 +17,10 @@ await scenario("not found", async ({ page, shoot }) => {
     await page.getByRole("link", { name: "Back to the dashboard" }).click();
     await page.waitForURL(new RegExp(`/t/${person.tenant}/`));
 
+    // The operator page is for operators alone.
+    await open(page, "/operator");
+    await missing(page, "Page not found");
+
     page.expectFault(/status 404: GET .*\/tenants\//);
     page.expectFault(/console: Failed to load resource.*404/);
     for (const tenant of [stranger.tenant, "tenant_nope"]) {

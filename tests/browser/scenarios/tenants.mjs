@@ -13,9 +13,12 @@ await scenario("tenants", async ({ page, shoot }) => {
     await heading(page, "Tenants");
     await page.getByRole("link", { name: "Tenant 40" }).waitFor();
     assert.equal(await page.getByRole("main").getByRole("listitem").count(), 40);
+    assert.equal(await page.getByText("in the last hour").count(), 0, "a long list has no figures");
     await shoot("tenants");
     await page.getByLabel("Filter").fill("tenant 23");
     await page.getByRole("link", { name: "Tenant 40" }).waitFor({ state: "detached" });
+    await page.getByText("No checks in the last hour").waitFor();
+    await shoot("tenants-filtered");
     await page.getByRole("link", { name: "Tenant 23" }).click();
     await switchTo(page, "Tenant 37");
     await switchTo(page, "Tenant 01");

@@ -27,7 +27,7 @@ await scenario("viewer", async ({ page, shoot }) => {
     });
     for (const path of [`rules/${rule.id}`, `rules/${rule.id}/edit`, "rules/new"]) {
         await page.goto(new URL(`/t/${owner.tenant}/${path}`, page.url()).href);
-        await page.getByText("You are a viewer").first().waitFor();
+        await page.getByText("You are a Viewer").first().waitFor();
         await loaded(page);
         explained += await reasons(page, path);
         if (path === `rules/${rule.id}`) await aligned(page);
@@ -44,7 +44,7 @@ async function reasons(page, name) {
         const label = (await control.getAttribute("aria-label")) ?? (await control.textContent());
         assert.doesNotMatch(label, CHANGES, `${name}: a viewer can press "${label}"`);
     }
-    return (await main.getByText("You are a viewer").count()) > 0 ? 1 : 0;
+    return (await main.getByText("You are a Viewer").count()) > 0 ? 1 : 0;
 }
 
 /** The buttons of a rule are as wide as their text, and on one line, although they cannot be pressed. */

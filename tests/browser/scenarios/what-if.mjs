@@ -91,7 +91,7 @@ await scenario("what-if, by a viewer", async ({ page }) => {
     await page.getByText("None of 3 subjects would be affected.").waitFor();
     const apply = page.getByRole("button", { name: "Apply to the rule" });
     assert.ok(await apply.isDisabled(), "a viewer cannot apply the change");
-    await page.getByText("You are a viewer").waitFor();
+    await page.getByText("You are a Viewer").waitFor();
 });
 
 /** Changed limits survive a reload. */

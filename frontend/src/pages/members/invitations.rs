@@ -1,12 +1,13 @@
 //! Open invitations.
 
 use leptos::prelude::*;
-use weir_wire::members::Invitation;
+use weir_wire::members::{Invitation, Invite, IssuedInvitation};
 use weir_wire::tenants::Role;
 
 use crate::access::role_name;
 use crate::api::Api;
 use crate::components::data_table::{Column, DataTable};
+use crate::components::dialog::Confirm;
 use crate::components::feedback::SubmitProblem;
 use crate::components::remote_data::RemoteData;
 use crate::components::require_role::RequireRole;
@@ -21,6 +22,8 @@ use crate::pages::shell::TenantId;
 pub(super) fn Invitations(
     data: Vec<Invitation>,
     invitations: RemoteData<Vec<Invitation>>,
+    /// Receives a new link of one of them.
+    issued: RwSignal<Option<IssuedInvitation>>,
 ) -> impl IntoView {
     if data.is_empty() {
         return ().into_any();
@@ -38,8 +41,15 @@ pub(super) fn Invitations(
             .by_number(time)
             .cell(|invitation| view! { <RelativeTime at=invitation.expires_at /> }.into_any()),
         Column::actions(move |invitation: &Invitation| {
-            let Invitation { id, email, .. } = invitation.clone();
-            view! { <Revoke id email invitations action /> }.into_any()
+            let Invitation { id, email, role, .. } = invitation.clone();
+            let again = Invite { email: email.clone(), role };
+            view! {
+                <RequireRole role=Role::Admin reason_shown=true>
+                    <NewLink again invitations issued action />
+                    <Revoke id email invitations action />
+                </RequireRole>
+            }
+            .into_any()
         })
         .class("number row-actions"),
     ];
@@ -60,6 +70,32 @@ pub(super) fn Invitations(
     .into_any()
 }
 
+/// Invites the person again, because a link is shown only once.
+#[component]
+fn NewLink(
+    again: Invite,
+    invitations: RemoteData<Vec<Invitation>>,
+    issued: RwSignal<Option<IssuedInvitation>>,
+    action: SubmitAction,
+) -> impl IntoView {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let open = RwSignal::new(false);
+    let label = format!("New link for {}", again.email);
+    let invite = Callback::new(move |()| {
+        let again = again.clone();
+        action.run(async move { api.invite(&tenant.now(), &again).await }, move |made| {
+            invitations.refetch();
+            issued.set(Some(made));
+        });
+    });
+    view! {
+        <RowButton text="New link" label disabled=action.busy on_press=move |()| open.set(true) />
+        <Confirm title="Make a new link?" action="Make a new link" open on_confirm=invite>
+            <p>"The former link stops working. The new one works once, within 7 days."</p>
+        </Confirm>
+    }
+}
+
 #[component]
 fn Revoke(
     id: String,
@@ -75,9 +111,5 @@ fn Revoke(
         });
     };
     let label = format!("Revoke the invitation of {email}");
-    view! {
-        <RequireRole role=Role::Admin reason_shown=true>
-            <RowButton text="Revoke" label disabled=action.busy on_press=revoke />
-        </RequireRole>
-    }
+    view! { <RowButton text="Revoke" label disabled=action.busy on_press=revoke /> }
 }

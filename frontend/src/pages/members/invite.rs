@@ -10,6 +10,7 @@ use crate::access::role_with_article;
 use crate::api::Api;
 use crate::browser;
 use crate::components::copy::CodeBlock;
+use crate::components::dialog::Drawer;
 use crate::components::field::{Choice, TextField};
 use crate::components::submit::{SubmitAction, SubmitForm};
 use crate::pages::shell::TenantId;
@@ -45,6 +46,18 @@ fn Form(issued: RwSignal<Option<IssuedInvitation>>, on_invited: Callback<()>) ->
             <TextField label="E-mail" kind="email" value=email problem=wrong />
             <Choice label="Role" value=role.into() options=role_options() />
         </SubmitForm>
+    }
+}
+
+/// The link that replaces one that was lost, until the person confirms that it was sent.
+#[component]
+pub(super) fn IssuedLink(issued: RwSignal<Option<IssuedInvitation>>) -> impl IntoView {
+    let open = RwSignal::new(false);
+    Effect::new(move |_| open.set(issued.with(Option::is_some)));
+    view! {
+        <Drawer title="New link" open>
+            {move || issued.get().map(|made| view! { <Link made open /> })}
+        </Drawer>
     }
 }
 

@@ -13,8 +13,8 @@ pub(super) fn role_options() -> Vec<(Role, String)> {
 pub(super) const fn permissions(role: Role) -> &'static str {
     match role {
         Role::Viewer => "read-only",
-        Role::Editor => "edits rules and overrides, tests requests",
-        Role::Admin => "also manages keys and members",
-        Role::Owner => "everything, including deleting the tenant",
+        Role::Editor => "rules and overrides",
+        Role::Admin => "plus keys and members",
+        Role::Owner => "everything",
     }
 }
