@@ -69,13 +69,12 @@ macro_rules! lazy {
 lazy! {
     listing: rules::Rules as rules_view;
     figures: overview::Overview as overview_view, live::Live as live_view,
-        rule::RulePage as rule_view, subjects::Subjects as subjects_view;
+        rule::RulePage as rule_view, subjects::Subjects as subjects_view, deferred::DeferredJobs as deferred_view;
     editing: rule_editor::NewRule as new_rule_view, rule_editor::RuleEditor as rule_editor_view,
         what_if::WhatIf as what_if_view;
     granting: overrides::Overrides as overrides_view, keys::Keys as keys_view,
         members::Members as members_view, tester::Tester as tester_view;
-    connecting: proxies::Proxies as proxies_view, alerts::Alerts as alerts_view,
-        deferred::DeferredJobs as deferred_view;
+    connecting: proxies::Proxies as proxies_view, alerts::Alerts as alerts_view;
     administering: audit::Audit as audit_view, settings::Settings as settings_view,
         operator::Operator as operator_view, gates::Gates as gates_view;
     linked: confirm::Confirm as confirm_view, forgot::Forgot as forgot_view, reset::Reset as reset_view;
