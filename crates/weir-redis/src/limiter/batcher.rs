@@ -13,11 +13,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use redis::Value;
+use smallvec::{SmallVec, smallvec};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::connector::{Connected, Connector};
-use super::in_flight::{Call, Event, InFlight, PendingReply, encoded, reply_other_period};
+use super::in_flight::{
+    Calls, Event, InFlight, PendingReplies, Round, encoded, reply_other_period, took_its_cost,
+};
 use super::pending::{Joining, PendingCheck, Reply, calls_by_bucket};
 use super::program::{Request, is_unknown};
 use super::queue::FairQueue;
@@ -40,6 +43,14 @@ pub(super) struct Batcher {
     refusals: Refusals,
     timeouts: Timeouts,
     was_up: bool,
+}
+
+/// The end of a call.
+enum CallEnd {
+    /// The checks have their replies. `as_estimated` means that Redis did the work that was estimated.
+    Decided { as_estimated: bool },
+    /// These checks are sent again, because the call held periods of another time.
+    Repeated(Vec<PendingCheck>),
 }
 
 /// Time without a check after which Redis is probed.
@@ -143,7 +154,9 @@ impl Batcher {
             };
             match in_flight.next(&queue, send_at).await {
                 Event::Sendable => self.send_next(connected, in_flight),
-                Event::Answered(call, value) => self.answer(connected, in_flight, call, value)?,
+                Event::Answered(round, results) => {
+                    self.answer(connected, in_flight, round, results)?;
+                }
             }
         }
     }
@@ -157,34 +170,30 @@ impl Batcher {
         if drained.batch.is_empty() {
             return;
         }
-        in_flight.begin_round();
-        if self.connector.client().node().is_none() {
-            return self.send(connected, in_flight, drained.batch, false);
-        }
-        for call in calls_by_bucket(drained.batch) {
-            self.send(connected, in_flight, call, false);
-        }
+        let calls = if self.connector.client().node().is_none() {
+            smallvec![drained.batch]
+        } else {
+            calls_by_bucket(drained.batch)
+        };
+        self.send(connected, in_flight, calls, false);
     }
 
     fn send(
         &self,
         connected: &Connected,
         in_flight: &mut InFlight,
-        batch: Vec<PendingCheck>,
+        calls: Calls,
         with_program: bool,
     ) {
-        let (clock, grace_ms) = self.settings.clock_and_grace();
-        let (program, mut connection) = (connected.program, connected.connection.clone());
-        let request = if with_program {
-            program.load_and_call(&encoded(&batch), clock, grace_ms)
-        } else {
-            Request::from(program.call(&encoded(&batch), clock, grace_ms))
-        };
-        let asking = batch.iter().any(|pending| pending.joining == Joining::NobodyAsking);
-        let request = if asking { request.asking() } else { request };
-        let reply: PendingReply =
+        let mut connection = connected.connection.clone();
+        let mut request = Request::new(connected.program, with_program);
+        for batch in &calls {
+            let asking = batch.iter().any(|pending| pending.joining == Joining::NobodyAsking);
+            request.add(&encoded(batch), self.settings.clock_and_grace(), asking);
+        }
+        let replies: PendingReplies =
             Box::pin(async move { request.query_async(&mut connection).await });
-        in_flight.add(batch, reply, with_program);
+        in_flight.add(calls, replies, with_program);
     }
 
     /// Waits for checks. Returns false if the queue was closed. A connection that broke while it was idle costs no check.
@@ -208,52 +217,85 @@ impl Batcher {
         }
     }
 
-    /// Replies to the checks of a call. An error means that the connection can no longer be used.
+    /// Replies to the checks of a round. An error means that the connection can no longer be used.
     fn answer(
         &mut self,
         connected: &mut Connected,
         in_flight: &mut InFlight,
-        call: Call,
-        value: Result<Value, RedisError>,
+        round: Round,
+        results: SmallVec<[Result<Value, RedisError>; 1]>,
     ) -> Result<(), RedisError> {
-        if !call.with_program && value.as_ref().is_err_and(is_unknown) {
-            // Redis ran nothing of a program that it does not have, so the call is sent again.
-            self.status.count_script_load();
-            self.send(connected, in_flight, call.batch, true);
-            return Ok(());
+        let Round { sent, alone, with_program, .. } = round;
+        let (cost, answered) = (round.cost(), Instant::now());
+        let (mut unknown, mut repeated) = (Calls::new(), Calls::new());
+        let mut as_estimated = !with_program;
+        // All calls are answered before the connection is given up.
+        let mut outcome = Ok(());
+        let mut results = results.into_iter();
+        for batch in round.calls {
+            let result = results.next().unwrap_or(Err(RedisError::BadReply("too few answers")));
+            if !with_program && result.as_ref().is_err_and(is_unknown) {
+                unknown.push(batch);
+                continue;
+            }
+            match self.answer_call(batch, (sent, answered), result) {
+                Ok(CallEnd::Decided { as_estimated: call }) => as_estimated &= call,
+                Ok(CallEnd::Repeated(checks)) => repeated.push(checks),
+                Err(error) => outcome = Err(error),
+            }
         }
-        let answered = Instant::now();
-        self.status.count_call(answered.saturating_duration_since(call.sent));
-        self.trace(&call, answered, value.as_ref().err());
-        match value.and_then(|value| script::reply(&encoded(&call.batch), value)) {
-            Ok(script::Reply::Answers(all)) => {
-                self.answered();
-                if call.took_its_cost(&all) {
-                    connected.pace.measured(call.cost(), call.sent, answered, call.alone);
-                }
-                for (mut pending, answers) in call.batch.into_iter().zip(all) {
-                    pending.reply(Ok(Reply::Answers(answers)));
-                }
-            }
-            Ok(script::Reply::OtherPeriod(now)) => {
-                self.answered();
-                // The script compared periods before it read or wrote anything, so the other checks are sent again.
-                let others = reply_other_period(call.batch, now);
-                if !others.is_empty() {
-                    self.send(connected, in_flight, others, false);
-                }
-            }
-            Err(error) => self.failed(error, call)?,
+        outcome?;
+        if as_estimated && unknown.is_empty() && repeated.is_empty() {
+            connected.pace.measured(cost, sent, answered, alone);
+        }
+        if !unknown.is_empty() {
+            // Redis ran nothing of a program that it does not have, so the calls are sent again.
+            self.status.count_script_load();
+            self.send(connected, in_flight, unknown, true);
+        }
+        repeated.retain(|checks| !checks.is_empty());
+        if !repeated.is_empty() {
+            self.send(connected, in_flight, repeated, false);
         }
         Ok(())
     }
 
+    /// Replies to the checks of one call. An error means that the connection can no longer be used.
+    fn answer_call(
+        &mut self,
+        batch: Vec<PendingCheck>,
+        (sent, answered): (Instant, Instant),
+        result: Result<Value, RedisError>,
+    ) -> Result<CallEnd, RedisError> {
+        let took = answered.saturating_duration_since(sent);
+        self.status.count_call(took);
+        self.trace(&batch, took, result.as_ref().err());
+        match result.and_then(|value| script::reply(&encoded(&batch), value)) {
+            Ok(script::Reply::Answers(all)) => {
+                self.answered();
+                let as_estimated = took_its_cost(&all);
+                for (mut pending, answers) in batch.into_iter().zip(all) {
+                    pending.reply(Ok(Reply::Answers(answers)));
+                }
+                Ok(CallEnd::Decided { as_estimated })
+            }
+            Ok(script::Reply::OtherPeriod(now)) => {
+                self.answered();
+                // The script compared periods before it read or wrote anything, so the other checks can be sent again.
+                Ok(CallEnd::Repeated(reply_other_period(batch, now)))
+            }
+            Err(error) => {
+                self.failed(error, batch, sent).map(|()| CallEnd::Decided { as_estimated: false })
+            }
+        }
+    }
+
     /// Adds the span of a call that served traced checks.
-    fn trace(&self, call: &Call, answered: Instant, error: Option<&RedisError>) {
+    fn trace(&self, batch: &[PendingCheck], took: Duration, error: Option<&RedisError>) {
         let Some(traces) = &self.settings.traces else { return };
-        let served = call.batch.iter().filter_map(|pending| pending.span.as_deref());
-        let checks = call.batch.iter().map(|pending| pending.checks).sum();
-        traces.script_called(served, answered - call.sent, checks, error.map(RedisError::label));
+        let served = batch.iter().filter_map(|pending| pending.span.as_deref());
+        let checks = batch.iter().map(|pending| pending.checks).sum();
+        traces.script_called(served, took, checks, error.map(RedisError::label));
     }
 
     /// Notes that Redis decided something.
@@ -282,9 +324,14 @@ impl Batcher {
     }
 
     /// Replies with the error, and repeats nothing. An error means that the connection can no longer be used.
-    fn failed(&mut self, error: RedisError, call: Call) -> Result<(), RedisError> {
+    fn failed(
+        &mut self,
+        error: RedisError,
+        batch: Vec<PendingCheck>,
+        sent: Instant,
+    ) -> Result<(), RedisError> {
         let stalled = if matches!(error, RedisError::Timeout) {
-            self.timeouts.timed_out(call.sent, Instant::now())
+            self.timeouts.timed_out(sent, Instant::now())
         } else {
             self.timeouts.answered();
             false
@@ -295,7 +342,7 @@ impl Batcher {
             self.status.set_up(false);
             self.queue.refuse();
         }
-        for mut pending in call.batch {
+        for mut pending in batch {
             pending.reply(Err(error.clone()));
         }
         if down {

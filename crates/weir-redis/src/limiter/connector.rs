@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{ErrorKind, ServerErrorKind, Value};
+use redis::{ErrorKind, RedisResult, ServerErrorKind, Value};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::pace::Pace;
-use super::program::{Program, is_not_permitted, is_unknown};
+use super::program::{Program, Request, is_not_permitted, is_unknown};
 use super::settings::LimiterSettings;
 use super::status::Status;
 use crate::client::{Client, Server};
@@ -168,7 +168,9 @@ async fn call_nothing(
     let called = program.call(&[], clock, grace_ms).query_async::<Value>(connection).await;
     match called.map_err(RedisError::from) {
         Err(error) if is_unknown(&error) => {
-            program.load_and_call(&[], clock, grace_ms).query_async(connection).await?;
+            let mut request = Request::new(program, true);
+            request.add(&[], (clock, grace_ms), false);
+            request.query_async(connection).await.into_iter().collect::<RedisResult<Vec<_>>>()?;
             Ok(true)
         }
         other => other.map(|_| false),

@@ -1,6 +1,7 @@
 //! The calls in flight on one connection, and the replies to their checks until Redis has answered.
 //!
-//! Redis answers the calls of a connection in order, so only the reply to the first one is awaited.
+//! Calls are sent in rounds: one call, or in a cluster one call for each bucket. The calls of a round are sent and answered
+//! together. Redis answers in order, so only the replies to the first round are awaited.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -8,6 +9,7 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
 use redis::{RedisResult, Value};
+use smallvec::{SmallVec, smallvec};
 use tokio::time::{Instant, sleep_until};
 use weir_domain::time::Micros;
 
@@ -18,130 +20,125 @@ use super::queue::FairQueue;
 use super::script::Encoded;
 use crate::error::RedisError;
 
-/// The calls in flight, in the order in which they were sent.
+/// The rounds in flight, in the order in which they were sent.
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
-    calls: VecDeque<Call>,
-    /// One reply for each call.
+    rounds: VecDeque<Round>,
+    /// The replies of one round each.
     replies: Replies,
     deadline: StallTolerantDeadline,
-    /// The number of rounds so far. A round is one call, or in a cluster one call for each bucket.
-    round: u64,
 }
 
-/// A call without an answer.
+/// The checks of each call of a round.
+pub(super) type Calls = SmallVec<[Vec<PendingCheck>; 1]>;
+
+/// Calls without an answer that were sent together.
 #[derive(Debug)]
-pub(super) struct Call {
-    pub(super) batch: Vec<PendingCheck>,
+pub(super) struct Round {
+    pub(super) calls: Calls,
     pub(super) sent: Instant,
-    /// Whether no other call was in flight when this one was sent.
+    /// Whether no other round was in flight when this one was sent.
     pub(super) alone: bool,
-    /// Whether the call contained the program, because Redis did not have it.
+    /// Whether the round contained the program, because Redis did not have it.
     pub(super) with_program: bool,
-    /// The number of the round in which it was sent.
-    round: u64,
 }
 
 /// The next event of a connection.
 #[derive(Debug)]
 pub(super) enum Event {
-    /// The first call has its answer, or all its checks have expired.
-    Answered(Call, Result<Value, RedisError>),
-    /// Another call can be sent.
+    /// The calls of the first round have their answers, in order, or all its checks have expired.
+    Answered(Round, SmallVec<[Result<Value, RedisError>; 1]>),
+    /// Another round can be sent.
     Sendable,
 }
 
-/// The reply of Redis to a call. Polling it sends the call.
-pub(super) type PendingReply = Pin<Box<dyn Future<Output = RedisResult<Value>> + Send>>;
+/// The replies of Redis to the calls of a round, in order. Polling it sends the calls.
+pub(super) type PendingReplies = Pin<Box<dyn Future<Output = CallResults> + Send>>;
 
-impl Call {
+/// One result for each call of a round.
+pub(super) type CallResults = SmallVec<[RedisResult<Value>; 1]>;
+
+impl Round {
     /// The estimated script time, in microseconds.
     pub(super) fn cost(&self) -> u32 {
-        self.batch.iter().map(|check| check.cost).fold(0, u32::saturating_add)
+        self.checks().map(|check| check.cost).fold(0, u32::saturating_add)
     }
 
-    /// Whether Redis did the work that `cost` estimates. It does less for a check that has an unreadable key or that was
-    /// answered before, and more for a call that contains the program.
-    pub(super) fn took_its_cost(&self, answers: &[Vec<Answer>]) -> bool {
-        let decided = |answer: &Answer| matches!(answer, Answer::Decided(..));
-        !self.with_program && answers.iter().flatten().all(decided)
+    fn checks(&self) -> impl Iterator<Item = &PendingCheck> {
+        self.calls.iter().flatten()
     }
+}
+
+/// Whether Redis did the work that was estimated for these answers. It does less for a check that has an unreadable key or
+/// that was answered before.
+pub(super) fn took_its_cost(answers: &[Vec<Answer>]) -> bool {
+    answers.iter().flatten().all(|answer| matches!(answer, Answer::Decided(..)))
 }
 
 impl InFlight {
     pub(super) fn is_empty(&self) -> bool {
-        self.calls.is_empty()
+        self.rounds.is_empty()
     }
 
     /// The number of rounds in flight.
     pub(super) fn rounds(&self) -> usize {
-        let ends = self.calls.front().zip(self.calls.back());
-        let rounds = ends.map_or(0, |(first, last)| last.round - first.round + 1);
-        usize::try_from(rounds).unwrap_or(usize::MAX)
+        self.rounds.len()
     }
 
-    /// Counts the calls that are added from now on to another round.
-    pub(super) fn begin_round(&mut self) {
-        self.round += 1;
+    pub(super) fn add(&mut self, calls: Calls, replies: PendingReplies, with_program: bool) {
+        let (alone, sent) = (self.rounds.is_empty(), Instant::now());
+        self.rounds.push_back(Round { calls, sent, alone, with_program });
+        self.replies.0.push_back(Slot { replies, results: None });
     }
 
-    pub(super) fn add(
-        &mut self,
-        batch: Vec<PendingCheck>,
-        reply: PendingReply,
-        with_program: bool,
-    ) {
-        let alone = self.calls.is_empty();
-        let (sent, round) = (Instant::now(), self.round);
-        self.calls.push_back(Call { batch, sent, alone, with_program, round });
-        self.replies.0.push_back(Slot { reply, value: None });
-    }
-
-    /// The time at which the last call was sent.
+    /// The time at which the last round was sent.
     pub(super) fn last_sent(&self) -> Option<Instant> {
-        self.calls.back().map(|call| call.sent)
+        self.rounds.back().map(|round| round.sent)
     }
 
-    /// Waits for the reply to the first call while one of its checks needs it, or until another call can be sent: from
+    /// Waits for the replies to the first round while one of its checks needs them, or until another round can be sent: from
     /// `send_at`, if there are checks; `None` means never. Meanwhile, replies to the expired checks in flight and in the queue.
-    /// There must be a call.
+    /// There must be a round.
     pub(super) async fn next(&mut self, queue: &FairQueue, send_at: Option<Instant>) -> Event {
-        let Self { calls, replies, deadline, .. } = self;
-        let value = {
+        let Self { rounds, replies, deadline } = self;
+        let results = {
             let mut event = pin!(async {
                 tokio::select! {
                     biased;
-                    value = poll_fn(|context| replies.poll_first(context)) => Some(value),
+                    results = poll_fn(|context| replies.poll_first(context)) => Some(results),
                     () = sendable(queue, send_at) => None,
                 }
             });
             loop {
-                let awaited = |call: &Call| call.batch.iter().any(|check| check.reply.is_some());
-                if !calls.front().is_some_and(awaited) {
-                    break Some(Err(RedisError::Timeout));
+                let awaited = |round: &Round| round.checks().any(|check| check.reply.is_some());
+                if !rounds.front().is_some_and(awaited) {
+                    let count = rounds.front().map_or(0, |round| round.calls.len());
+                    break Some(smallvec![Err(RedisError::Timeout); count]);
                 }
-                let checks = calls.iter().flat_map(|call| &call.batch);
+                let checks = rounds.iter().flat_map(Round::checks);
                 let waiting = checks.filter(|check| check.reply.is_some());
                 let deadlines = waiting.map(|check| check.deadline);
                 // Checks that are queued from now on are due later than the others, because all have the same budget.
                 let first = deadlines.chain(queue.earliest_deadline()).min();
                 let first = first.unwrap_or_else(Instant::now);
                 if let Some(event) = deadline.wait(event.as_mut(), first).await {
-                    break event.map(|value| value.map_err(RedisError::from));
+                    break event.map(|results| {
+                        results.into_iter().map(|result| result.map_err(RedisError::from)).collect()
+                    });
                 }
-                let checks = calls.iter_mut().flat_map(|call| &mut call.batch);
+                let checks = rounds.iter_mut().flat_map(|round| round.calls.iter_mut().flatten());
                 for check in checks.filter(|check| check.deadline <= first) {
                     check.reply(Err(RedisError::Timeout));
                 }
                 queue.expire(first);
             }
         };
-        let Some(value) = value else { return Event::Sendable };
+        let Some(results) = results else { return Event::Sendable };
         *deadline = StallTolerantDeadline::default();
-        // The reply to a call that was given up is discarded when it arrives.
+        // The replies to a round that was given up are discarded when they arrive.
         replies.0.pop_front();
-        match calls.pop_front() {
-            Some(call) => Event::Answered(call, value),
+        match rounds.pop_front() {
+            Some(round) => Event::Answered(round, results),
             None => Event::Sendable,
         }
     }
@@ -149,7 +146,7 @@ impl InFlight {
     /// Replies with this error to all checks in flight, which were possibly decided.
     pub(super) fn fail(&mut self, error: &RedisError) {
         self.replies.0.clear();
-        for mut check in self.calls.drain(..).flat_map(|call| call.batch) {
+        for mut check in self.rounds.drain(..).flat_map(|round| round.calls).flatten() {
             check.reply(Err(error.clone()));
         }
     }
@@ -169,20 +166,20 @@ async fn sendable(queue: &FairQueue, at: Option<Instant>) {
 struct Replies(VecDeque<Slot>);
 
 struct Slot {
-    reply: PendingReply,
-    value: Option<RedisResult<Value>>,
+    replies: PendingReplies,
+    results: Option<CallResults>,
 }
 
 impl Replies {
-    /// Polls all replies, so that all calls are sent, and returns the first one.
-    fn poll_first(&mut self, context: &mut Context<'_>) -> Poll<RedisResult<Value>> {
-        for slot in self.0.iter_mut().filter(|slot| slot.value.is_none()) {
-            if let Poll::Ready(value) = slot.reply.as_mut().poll(context) {
-                slot.value = Some(value);
+    /// Polls the replies of all rounds, so that all are sent, and returns those of the first one.
+    fn poll_first(&mut self, context: &mut Context<'_>) -> Poll<CallResults> {
+        for slot in self.0.iter_mut().filter(|slot| slot.results.is_none()) {
+            if let Poll::Ready(results) = slot.replies.as_mut().poll(context) {
+                slot.results = Some(results);
             }
         }
-        match self.0.front_mut().and_then(|slot| slot.value.take()) {
-            Some(value) => Poll::Ready(value),
+        match self.0.front_mut().and_then(|slot| slot.results.take()) {
+            Some(results) => Poll::Ready(results),
             None => Poll::Pending,
         }
     }
@@ -219,25 +216,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_that_do_less_or_more_than_estimated_tell_nothing_about_the_next_one() {
-        let call = |with_program| Call {
-            batch: Vec::new(),
-            sent: Instant::now(),
-            alone: true,
-            with_program,
-            round: 0,
-        };
+    fn calls_that_do_less_than_estimated_tell_nothing_about_the_next_one() {
         let decided = || Answer::Decided(Micros(1), Vec::new());
         let others = [
             Answer::Unreadable("a key".to_owned()),
             Answer::KeyReused,
             Answer::Repeated(Micros(1), String::new(), Vec::new()),
         ];
-        assert!(call(false).took_its_cost(&[vec![decided(), decided()], vec![decided()]]));
-        assert!(!call(true).took_its_cost(&[vec![decided()]]));
+        assert!(took_its_cost(&[vec![decided(), decided()], vec![decided()]]));
         for other in others {
             let answers = [vec![decided()], vec![decided(), other]];
-            assert!(!call(false).took_its_cost(&answers), "{answers:?}");
+            assert!(!took_its_cost(&answers), "{answers:?}");
         }
     }
 }

@@ -6,6 +6,7 @@ use weir_domain::time::Micros;
 use weir_trace::SpanContext;
 
 use super::asked::Answer;
+use super::in_flight::Calls;
 use super::script::Encoded;
 use crate::error::RedisError;
 
@@ -61,8 +62,8 @@ impl PendingCheck {
 }
 
 /// Splits a batch into the calls that a primary of a cluster accepts: those of one bucket each.
-pub(super) fn calls_by_bucket(batch: Vec<PendingCheck>) -> Vec<Vec<PendingCheck>> {
-    let mut calls: Vec<Vec<PendingCheck>> = Vec::new();
+pub(super) fn calls_by_bucket(batch: Vec<PendingCheck>) -> Calls {
+    let mut calls = Calls::new();
     // The position of each bucket's call, plus one.
     let mut positions = [0_usize; 64];
     for pending in batch {

@@ -2,10 +2,11 @@
 //! functions or does not have them.
 
 use redis::aio::ConnectionLike;
-use redis::{Cmd, RedisResult, Value};
+use redis::{Cmd, Pipeline, RedisResult, Value};
+use smallvec::{SmallVec, smallvec};
 use weir_domain::time::Micros;
 
-use super::redirect::query_asking;
+use super::in_flight::CallResults;
 use super::script::{self, Encoded};
 use super::source::{FUNCTION, LIBRARY, SCRIPT};
 use crate::error::RedisError;
@@ -18,14 +19,20 @@ pub(super) enum Program {
     Script,
 }
 
-/// A call, with what is sent before it.
+/// Calls that are sent together, with what is sent before them.
 #[derive(Debug)]
 pub(super) struct Request {
-    /// Loads the function.
-    load: Option<Cmd>,
+    program: Program,
+    /// Whether the request contains the program, because Redis does not have it.
+    with_program: bool,
+    calls: SmallVec<[Call; 1]>,
+}
+
+#[derive(Debug)]
+struct Call {
+    command: Cmd,
     /// Whether the node to which a slot moves is to serve the call already.
     asking: bool,
-    call: Cmd,
 }
 
 impl Program {
@@ -37,24 +44,15 @@ impl Program {
         }
     }
 
-    /// Builds the call with the program, for Redis that does not have it.
-    pub(super) fn load_and_call(
-        self,
-        all: &[&Encoded],
-        clock: Option<Micros>,
-        grace_ms: u64,
-    ) -> Request {
+    /// The command that loads the program, if it is not a part of the call.
+    fn load(self) -> Option<Cmd> {
         match self {
             Self::Function => {
                 let mut load = redis::cmd("FUNCTION");
                 load.arg("LOAD").arg(LIBRARY.as_str());
-                Request { load: Some(load), ..Request::from(self.call(all, clock, grace_ms)) }
+                Some(load)
             }
-            Self::Script => {
-                // Redis caches the script.
-                let call = script::command("EVAL", &SCRIPT, all, clock, grace_ms);
-                Request::from(call)
-            }
+            Self::Script => None,
         }
     }
 
@@ -67,33 +65,55 @@ impl Program {
     }
 }
 
-impl From<Cmd> for Request {
-    fn from(call: Cmd) -> Self {
-        Self { load: None, asking: false, call }
-    }
-}
-
 impl Request {
-    /// The same, for the node to which the slot of its keys moves.
-    pub(super) fn asking(self) -> Self {
-        Self { asking: true, ..self }
+    /// A request without calls. `with_program` is for Redis that does not have the program.
+    pub(super) fn new(program: Program, with_program: bool) -> Self {
+        Self { program, with_program, calls: SmallVec::new() }
     }
 
-    /// Sends all of it. The reply is that of the call.
-    pub(super) async fn query_async(
-        self,
-        connection: &mut impl ConnectionLike,
-    ) -> RedisResult<Value> {
-        if let Some(load) = self.load
+    /// Adds the call for these callers' checks. `asking` means that the node to which the slot of their keys moves is to serve
+    /// it already.
+    pub(super) fn add(
+        &mut self,
+        all: &[&Encoded],
+        (clock, grace_ms): (Option<Micros>, u64),
+        asking: bool,
+    ) {
+        let command = match self.program {
+            // Redis caches the script.
+            Program::Script if self.with_program => {
+                script::command("EVAL", &SCRIPT, all, clock, grace_ms)
+            }
+            program => program.call(all, clock, grace_ms),
+        };
+        self.calls.push(Call { command, asking });
+    }
+
+    /// Sends all of it at once. Returns the result of each call.
+    pub(super) async fn query_async(self, connection: &mut impl ConnectionLike) -> CallResults {
+        let count = self.calls.len();
+        if self.with_program
+            && let Some(load) = self.program.load()
             && let Err(error) = load.query_async::<Value>(connection).await
             && !was_loaded_meanwhile(&error)
         {
-            return Err(error);
+            return smallvec![Err(error); count];
         }
-        if self.asking {
-            return query_asking(self.call, connection).await;
+        if let [Call { command, asking: false }] = self.calls.as_slice() {
+            return smallvec![command.query_async(connection).await];
         }
-        self.call.query_async(connection).await
+        let mut all = Pipeline::with_capacity(count);
+        all.ignore_errors();
+        for Call { command, asking } in self.calls {
+            if asking {
+                all.cmd("ASKING").ignore();
+            }
+            all.add_command(command);
+        }
+        match all.query_async::<Vec<RedisResult<Value>>>(connection).await {
+            Ok(results) => results.into(),
+            Err(error) => smallvec![Err(error); count],
+        }
     }
 }
 
