@@ -43,6 +43,8 @@ struct Attempt<'a, 'b> {
     pauses: u32,
 }
 
+/// The parts of a batch that are encoded before other tasks run: less than 0.1 ms.
+const PARTS_IN_A_TURN: usize = 4;
 /// The most redirections in a row. More mean that the nodes disagree.
 const REDIRECTIONS_MAX: u32 = 5;
 
@@ -52,12 +54,15 @@ impl<F: Fn(&[Asked<'_>]) -> Encoded> Sender<'_, F> {
         &self,
         asked: &'a [Asked<'b>],
     ) -> SmallVec<[Replied<'a, 'b>; 1]> {
-        let send = |part| {
+        let mut sent = SmallVec::<[_; 1]>::new();
+        for part in cost::parts(asked) {
+            if !sent.is_empty() && sent.len().is_multiple_of(PARTS_IN_A_TURN) {
+                tokio::task::yield_now().await;
+            }
             let attempt = Attempt::first(part);
-            let sent = self.send(&attempt);
-            (attempt, sent)
-        };
-        let sent: SmallVec<[_; 1]> = cost::parts(asked).map(send).collect();
+            let queued = self.send(&attempt);
+            sent.push((attempt, queued));
+        }
         let mut replies = SmallVec::with_capacity(sent.len());
         for (attempt, sent) in sent {
             match (received(sent).await, self.links.of_cluster()) {
@@ -179,4 +184,66 @@ impl<'a, 'b> Attempt<'a, 'b> {
 /// Receives the reply. The batcher replies by the deadline; it ends without a reply only when the limiter is stopped.
 async fn received(sent: Result<Receiver, RedisError>) -> Result<Reply, RedisError> {
     sent?.await.unwrap_or(Err(RedisError::Away))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use tokio_util::sync::CancellationToken;
+    use weir_domain::draft::LimitDraft;
+    use weir_domain::request::Operation;
+
+    use super::*;
+    use crate::limiter::tests::fixture::{charge_of, fresh_tenant};
+    use crate::limiter::{Limiter, LimiterSettings};
+
+    /// The number of turns of another task of the same thread while a batch of `checks` checks is sent, each of 64 limits.
+    async fn turns_of_others(checks: usize) -> u64 {
+        let client = crate::client("redis://127.0.0.1:1").expect("an address");
+        // Its task never runs, so it refuses every check at once.
+        let (limiter, _task) =
+            Limiter::new(client, LimiterSettings::default(), CancellationToken::new());
+        let limits =
+            |n| (1..=8).map(|at| LimitDraft::FixedWindow { limit: n, window_ms: at }).collect();
+        let rules: Vec<_> = (1..=8).map(|id| charge_of(id.into(), limits(id))).collect();
+        let (tenant, others) = (fresh_tenant(), Arc::new(AtomicU64::new(0)));
+        let other = tokio::spawn({
+            let others = Arc::clone(&others);
+            async move {
+                loop {
+                    others.fetch_add(1, Ordering::Relaxed);
+                    tokio::task::yield_now().await;
+                }
+            }
+        });
+        let check = Asked {
+            tenant,
+            namespace: "test",
+            operation: Operation::Consume,
+            cost: 1,
+            rules: &rules,
+            lease_id: weir_domain::algorithm::LeaseId::default(),
+            idempotency: None,
+        };
+        let results = limiter.check(&vec![check; checks]).await;
+        other.abort();
+        assert!(
+            results.iter().all(|result| matches!(result, Err(RedisError::Away))),
+            "{results:?}"
+        );
+        others.load(Ordering::Relaxed)
+    }
+
+    #[tokio::test]
+    async fn other_tasks_run_while_a_large_batch_is_encoded() {
+        let turns = turns_of_others(100).await;
+        assert!((24..=26).contains(&turns), "{turns}");
+    }
+
+    #[tokio::test]
+    async fn few_checks_are_sent_at_once() {
+        assert_eq!(turns_of_others(4).await, 0);
+    }
 }
