@@ -42,6 +42,7 @@ mod http2_stream;
 pub(crate) mod meters;
 mod overload;
 mod paced_body;
+mod rarely;
 mod registry;
 mod settings;
 mod shared;
@@ -114,13 +115,8 @@ impl Acceptor {
             Ok((entry, evicted)) => {
                 meters.evicted(evicted);
                 meters.opened();
-                let state = Arc::clone(&connection.state);
                 self.connections.spawn(async move {
-                    tokio::select! {
-                        () = connection.run(stream) => {}
-                        () = state.evicted() => {}
-                        () = cut.cancelled() => {}
-                    }
+                    connection.run(stream, &cut).await;
                     meters.closed();
                     drop(entry);
                 });

@@ -9,12 +9,14 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
+use tokio_util::sync::CancellationToken;
 
 use super::answer::{answer, problem_of, refusal_bytes};
 use super::connection_state::ConnectionState;
 use super::head::HEAD_BYTES_MAX;
 use super::http1_stream::Http1Stream;
 use super::http2_stream::Http2Stream;
+use super::rarely::rarely;
 use super::settings::ServeSettings;
 use super::shared::Shared;
 use super::transport::{Protocol, Transport};
@@ -32,13 +34,26 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Serves the connection until it ends, at most [`END_DEADLINE`] beyond its maximum age.
-    pub(super) async fn run(self, stream: TcpStream) {
-        let age_max = self.shared.settings.connection_age_max + END_DEADLINE;
-        if tokio::time::timeout(age_max, self.serve(stream)).await.is_err() {
-            self.shared.settings.meters.cut();
-            tracing::debug!(peer = %self.peer, "cut a connection at its maximum age");
+    /// Serves the connection until it ends, is evicted or cut, or is [`END_DEADLINE`] beyond its maximum age.
+    pub(super) async fn run(self, stream: TcpStream, cut: &CancellationToken) {
+        let end = async {
+            tokio::select! {
+                () = self.state.evicted() => {}
+                () = cut.cancelled() => {}
+                () = self.too_old() => {}
+            }
+        };
+        tokio::select! {
+            biased;
+            () = self.serve(stream) => {}
+            () = rarely(end) => {}
         }
+    }
+
+    async fn too_old(&self) {
+        tokio::time::sleep(self.shared.settings.connection_age_max + END_DEADLINE).await;
+        self.shared.settings.meters.cut();
+        tracing::debug!(peer = %self.peer, "cut a connection at its maximum age");
     }
 
     /// Answers a connection beyond the bounds of the listener.
@@ -91,7 +106,7 @@ impl Connection {
             tokio::select! {
                 biased;
                 served = connection.as_mut() => served?,
-                () = self.shared.closing.idle_end() => {
+                () = rarely(self.shared.closing.idle_end()) => {
                     connection.as_mut().graceful_shutdown();
                     connection.await?;
                 }
@@ -130,8 +145,8 @@ impl Connection {
         tokio::select! {
             biased;
             served = connection.as_mut() => return served,
-            () = self.shared.closing.idle_end() => {}
-            () = self.idle_or_old() => {}
+            () = rarely(self.shared.closing.idle_end()) => {}
+            () = rarely(self.idle_or_old()) => {}
         }
         connection.as_mut().graceful_shutdown();
         tokio::select! {
