@@ -112,8 +112,10 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
 }
 
 fn parse_strict<T: Strict>(bytes: &[u8]) -> Result<T, Problem> {
+    // Read as text, because a reader of bytes checks the encoding of each string apart.
     if bytes.first() == Some(&b'{')
-        && let Ok(body) = serde_json::from_slice(bytes)
+        && let Ok(text) = std::str::from_utf8(bytes)
+        && let Ok(body) = serde_json::from_str(text)
     {
         return Ok(body);
     }

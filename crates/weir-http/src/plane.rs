@@ -189,11 +189,10 @@ impl Plane {
         }
         tracing::debug!(request.id = %id, %method, path, status = response.status().as_u16(), "request served");
         let headers = response.headers_mut();
-        if let Ok(mut value) = HeaderValue::from_str(id.as_str()) {
-            // No other answer has this value, so HTTP/2 must not add it to the table of headers, where it would replace others.
-            value.set_sensitive(true);
-            headers.insert(X_REQUEST_ID, value);
-        }
+        let mut id = id.header_value();
+        // No other answer has this value, so HTTP/2 must not add it to the table of headers, where it would replace others.
+        id.set_sensitive(true);
+        headers.insert(X_REQUEST_ID, id);
         if self.audience == Audience::Any {
             add_security_headers(headers);
         }

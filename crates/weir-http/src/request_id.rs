@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
+use axum::http::HeaderValue;
 use axum::http::request::Parts;
 
 use crate::problem::Problem;
@@ -17,6 +18,11 @@ pub struct RequestId([u8; 30]);
 pub struct RequestIds(Arc<dyn Fn() -> u128 + Send + Sync>);
 
 impl RequestId {
+    /// The id as a value of a header.
+    pub(crate) fn header_value(&self) -> HeaderValue {
+        HeaderValue::from_bytes(&self.0).expect("letters and digits are permitted")
+    }
+
     /// The id as text.
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).unwrap_or_default()

@@ -118,13 +118,12 @@ impl<'a> Fields<'a> {
             None if is_1_1 => return Err(Refusal::Malformed("send exactly one `Host`")),
             None => b"-",
         };
-        let is_host = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~:[]%".contains(byte);
-        if host.is_empty() || !host.iter().all(is_host) {
+        if host.is_empty() || !HOST.contain_all(host) {
             return Err(Refusal::Malformed(
                 "`Host` must be a name or an address, with or without a port",
             ));
         }
-        if target.starts_with('/') && target.bytes().all(is_plain) {
+        if target.starts_with('/') && PLAIN.contain_all(target.as_bytes()) {
             return Ok(());
         }
         let uri: Uri = target.parse().map_err(|_| Refusal::Malformed("the target is not a URI"))?;
@@ -160,9 +159,32 @@ impl<'a> Fields<'a> {
     }
 }
 
+/// The bytes that a part of a head can have, as a table with an entry for each byte.
+struct PermittedBytes([bool; 256]);
+
+const ALPHANUMERIC: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+static HOST: PermittedBytes = PermittedBytes::alphanumeric_and(b"-._~:[]%");
 /// Bytes of a target that every parser accepts.
-fn is_plain(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"/-._~%?&=+:,;@!$'()*".contains(&byte)
+static PLAIN: PermittedBytes = PermittedBytes::alphanumeric_and(b"/-._~%?&=+:,;@!$'()*");
+
+impl PermittedBytes {
+    /// Letters, digits and these bytes.
+    const fn alphanumeric_and(others: &[u8]) -> Self {
+        Self([false; 256]).with(ALPHANUMERIC).with(others)
+    }
+
+    const fn with(mut self, bytes: &[u8]) -> Self {
+        let mut at = 0;
+        while at < bytes.len() {
+            self.0[bytes[at] as usize] = true;
+            at += 1;
+        }
+        self
+    }
+
+    fn contain_all(&self, bytes: &[u8]) -> bool {
+        bytes.iter().all(|byte| self.0[usize::from(*byte)])
+    }
 }
 
 fn content_length(digits: &[u8]) -> Option<u64> {
