@@ -54,7 +54,7 @@ impl ApiKeySecret {
         text.push('_');
         text.extend(letters);
         let checksum = checksum(text.as_bytes());
-        text.push_str(&checksum);
+        text.extend(checksum.map(char::from));
         Self(text)
     }
 
@@ -91,7 +91,7 @@ impl KeyDigest {
             return None;
         }
         let (body, check) = bytes.split_at(KEY_LEN - CHECKSUM_LEN);
-        (checksum(body).as_bytes() == check).then(|| Self(Sha256::digest(bytes).into()))
+        (checksum(body) == check).then(|| Self(Sha256::digest(bytes).into()))
     }
 }
 
@@ -124,14 +124,14 @@ impl Scope {
     }
 }
 
-fn checksum(body: &[u8]) -> String {
+fn checksum(body: &[u8]) -> [u8; CHECKSUM_LEN] {
     let mut rest = crc32fast::hash(body);
     let mut letters = [b'0'; CHECKSUM_LEN];
     for letter in letters.iter_mut().rev() {
         *letter = BASE62[(rest % 62) as usize];
         rest /= 62;
     }
-    letters.iter().copied().map(char::from).collect()
+    letters
 }
 
 #[cfg(test)]
