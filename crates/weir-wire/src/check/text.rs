@@ -24,7 +24,7 @@ impl BatchText {
         if self.0.last() != Some(&b'[') {
             self.0.push(b',');
         }
-        self.0.extend(answer.to_json());
+        answer.write_json(&mut self.0);
     }
 
     /// The JSON of all answers.
@@ -37,6 +37,12 @@ impl BatchText {
 impl CheckAnswer {
     /// The JSON of the answer.
     pub fn to_json(&self) -> Vec<u8> {
+        let mut text = Vec::with_capacity(ANSWER_BYTES + LIMIT_BYTES * self.limits.len());
+        self.write_json(&mut text);
+        text
+    }
+
+    fn write_json(&self, text: &mut Vec<u8>) {
         let Self {
             allowed,
             denied_by,
@@ -52,7 +58,7 @@ impl CheckAnswer {
             rulebook_version,
             code,
         } = self;
-        let mut text = Text(Vec::with_capacity(ANSWER_BYTES + LIMIT_BYTES * limits.len()));
+        let mut text = Text(text);
         text.flag(r#"{"allowed":"#, *allowed);
         text.list(r#","denied_by":["#, denied_by, |text, rule| text.string("", rule));
         text.number_or_null(r#","retry_after_ms":"#, *retry_after_ms);
@@ -76,16 +82,15 @@ impl CheckAnswer {
         });
         text.number(r#","rulebook_version":"#, *rulebook_version);
         if let Some(code) = code {
-            text.string(r#","code":"#, code.as_str());
+            text.word(r#","code":"#, code.as_str());
         }
         text.raw("}");
-        text.0
     }
 }
 
-struct Text(Vec<u8>);
+struct Text<'a>(&'a mut Vec<u8>);
 
-impl Text {
+impl Text<'_> {
     fn limit(&mut self, limit: &LimitAnswer) {
         let LimitAnswer {
             rule,
@@ -103,8 +108,8 @@ impl Text {
         } = limit;
         self.string(r#"{"rule":"#, rule);
         self.string(r#","rule_id":"#, rule_id);
-        self.string(r#","algorithm":"#, algorithm.as_str());
-        self.string(r#","mode":"#, mode.as_str());
+        self.word(r#","algorithm":"#, algorithm.as_str());
+        self.word(r#","mode":"#, mode.as_str());
         self.flag(r#","allowed":"#, *allowed);
         self.number(r#","limit":"#, *limit);
         self.number_or_null(r#","remaining":"#, *remaining);
@@ -151,14 +156,22 @@ impl Text {
     }
 
     fn string(&mut self, before: &str, value: &str) {
-        self.raw(before);
-        if value.bytes().any(|byte| byte < b' ' || byte == b'"' || byte == b'\\') {
-            serde_json::to_writer(&mut self.0, value).expect("a text is written to memory");
+        let is_escaped = |byte: u8| byte < b' ' || byte == b'"' || byte == b'\\';
+        // Looks at all bytes, several at a time.
+        if value.bytes().fold(false, |found, byte| found | is_escaped(byte)) {
+            self.raw(before);
+            serde_json::to_writer(&mut *self.0, value).expect("a text is written to memory");
         } else {
-            self.raw("\"");
-            self.raw(value);
-            self.raw("\"");
+            self.word(before, value);
         }
+    }
+
+    /// Writes a string of which JSON escapes nothing.
+    fn word(&mut self, before: &str, value: &str) {
+        self.raw(before);
+        self.raw("\"");
+        self.raw(value);
+        self.raw("\"");
     }
 
     fn list<T>(&mut self, before: &str, all: &[T], mut each: impl FnMut(&mut Self, &T)) {
