@@ -89,12 +89,13 @@ impl Leases {
         }
         let key = (charge.subject, charge.active.id);
         let mut shard = self.0.shards.of(charge.subject);
-        if shard.leases.get(tenant, &key).is_some_and(|lease| !lease.is_of(charge))
+        let is_current = shard.leases.get(tenant, &key).map(|lease| lease.is_of(charge));
+        if is_current == Some(false)
             && let Some(lease) = shard.leases.remove(tenant, &key)
         {
             shard.retire(lease, Some(charge), now);
         }
-        if shard.leases.get(tenant, &key).is_none() && !shard.open(tenant, key, charge, now) {
+        if is_current != Some(true) && !shard.open(tenant, key, charge, now) {
             return LeaseOutcome::NotLeased;
         }
         let Shard { leases, unsettled, resets, .. } = &mut *shard;

@@ -16,10 +16,10 @@ use crate::turns::Turns;
 
 /// Sends all pending checks to Redis in one call. A check stays pending only if Redis denied the units of a lease to it.
 pub(super) async fn answer(state: &GateState, checks: &mut [PendingCheck<'_>]) {
-    let calls = calls(checks);
-    if calls.is_empty() {
+    if !checks.iter().any(PendingCheck::is_pending) {
         return;
     }
+    let calls = calls(checks);
     let Some(caller) = checks.first().map(|check| check.caller) else { return };
     let mut results = call(state, &calls, caller).await.into_iter();
     drop(calls);
