@@ -53,7 +53,7 @@ pub fn SignIn() -> impl IntoView {
     let no_account = move || options.data().map(|options| how_to_sign_up(options.signup_open));
     let by_email = move || options.data().map(|options| options.password_reset);
     let forgotten = move || (by_email() == Some(true)).then(forgot_password);
-    let whom_to_ask = move || (by_email() == Some(false)).then(ask_an_operator);
+    let operator_note = move || (by_email() == Some(false)).then(ask_an_operator);
     let query = use_query_map();
     let provider = move || {
         let name = options.data()?.openid_connect?;
@@ -86,7 +86,7 @@ pub fn SignIn() -> impl IntoView {
             </form>
             {provider}
             {no_account}
-            {whom_to_ask}
+            {operator_note}
         </main>
     }
 }

@@ -20,7 +20,7 @@ await scenario("forgot password", async ({ page, shoot }) => {
     await byOperator(page, shoot);
 });
 
-/** Without an SMTP server the pages say who gives a link. */
+/** Without an SMTP server the pages refer to operators. */
 async function notOffered(page) {
     const body = JSON.stringify({ signup_open: false });
     const options = /\/auth\/options$/;

@@ -19,9 +19,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::connector::{Connected, Connector};
 use super::in_flight::{
-    Calls, Event, InFlight, PendingReplies, Round, encoded, reply_other_period, took_its_cost,
+    Event, InFlight, PendingReplies, Round, encoded, reply_other_period, took_its_cost,
 };
-use super::pending::{Joining, PendingCheck, Reply, calls_by_bucket};
+use super::pending::{Calls, Joining, PendingCheck, Reply, calls_by_bucket};
 use super::program::{Request, is_unknown};
 use super::queue::FairQueue;
 use super::redirect::Redirect;

@@ -15,7 +15,7 @@ use weir_domain::time::Micros;
 
 use super::asked::Answer;
 use super::deadline::StallTolerantDeadline;
-use super::pending::{PendingCheck, Reply};
+use super::pending::{Calls, PendingCheck, Reply};
 use super::queue::FairQueue;
 use super::script::Encoded;
 use crate::error::RedisError;
@@ -28,9 +28,6 @@ pub(super) struct InFlight {
     replies: Replies,
     deadline: StallTolerantDeadline,
 }
-
-/// The checks of each call of a round.
-pub(super) type Calls = SmallVec<[Vec<PendingCheck>; 1]>;
 
 /// Calls without an answer that were sent together.
 #[derive(Debug)]

@@ -1,12 +1,12 @@
 //! Checks that are queued or in flight.
 
+use smallvec::SmallVec;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use weir_domain::time::Micros;
 use weir_trace::SpanContext;
 
 use super::asked::Answer;
-use super::in_flight::Calls;
 use super::script::Encoded;
 use crate::error::RedisError;
 
@@ -60,6 +60,9 @@ impl PendingCheck {
         self.reply.as_ref().is_some_and(|reply| !reply.is_closed())
     }
 }
+
+/// The checks of each call that is sent in one round.
+pub(super) type Calls = SmallVec<[Vec<PendingCheck>; 1]>;
 
 /// Splits a batch into the calls that a primary of a cluster accepts: those of one bucket each.
 pub(super) fn calls_by_bucket(batch: Vec<PendingCheck>) -> Calls {
