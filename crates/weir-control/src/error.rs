@@ -66,12 +66,14 @@ impl IntoResponse for ControlError {
     }
 }
 
-/// The problem of an error, unless the request was served before.
-pub(crate) fn problem_of(error: ControlError) -> Result<Problem, ControlError> {
-    match error {
-        ControlError::Refused(problem) => Ok(*problem),
-        ControlError::Store(error) => Ok(of_store(error)),
-        replayed @ ControlError::Replayed(_) => Err(replayed),
+impl ControlError {
+    /// The same, with its fields at this place of the request.
+    pub(crate) fn below(self, path: &str) -> Self {
+        match self {
+            Self::Refused(problem) => problem.below(path).into(),
+            Self::Store(error) => of_store(error).below(path).into(),
+            replayed @ Self::Replayed(_) => replayed,
+        }
     }
 }
 

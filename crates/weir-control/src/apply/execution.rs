@@ -8,7 +8,7 @@ use crate::apply::plan::{Plan, Update};
 use crate::apply::wanted::path;
 use crate::audit;
 use crate::change::Change;
-use crate::error::{ControlError, problem_of};
+use crate::error::ControlError;
 use crate::rule_service::CheckedRule;
 use crate::rules::create::insert;
 use crate::rules::delete::delete_stored;
@@ -41,13 +41,13 @@ pub(super) async fn execute(
     for update in plan.updates {
         let at = update.at;
         warn(&mut answer, &update.checked);
-        let updated = write(change, set, update).await.map_err(|error| below(at, error))?;
+        let updated = write(change, set, update).await.map_err(|error| error.below(&path(at)))?;
         answer.updated.push(updated);
     }
     for create in plan.creates {
         warn(&mut answer, &create.checked);
         let row = insert(control, change, &create.checked, Some(set)).await;
-        let row = row.map_err(|error| below(create.at, error))?;
+        let row = row.map_err(|error| error.below(&path(create.at)))?;
         answer.created.push(named(row));
     }
     Ok(answer)
@@ -98,9 +98,4 @@ fn warn(answer: &mut ApplyAnswer, checked: &CheckedRule) {
         name: checked.body.name.clone(),
         text,
     }));
-}
-
-/// The error of a rule, as one of its place in the request.
-fn below(at: usize, error: ControlError) -> ControlError {
-    problem_of(error).map_or_else(|error| error, |problem| problem.below(&path(at)).into())
 }

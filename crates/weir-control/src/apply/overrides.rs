@@ -12,9 +12,9 @@ use weir_wire::apply::{
 };
 use weir_wire::problem::FieldProblem;
 
-use crate::apply::plan::differences;
+use crate::apply::plan::{differences, owner_of};
 use crate::change::Change;
-use crate::error::{ControlError, problem_of};
+use crate::error::ControlError;
 use crate::overrides::checked as checked_override;
 use crate::overrides::create::insert;
 use crate::overrides::delete::delete_stored;
@@ -76,7 +76,7 @@ pub(super) async fn execute(
         let Update { at, before, after, adopted, changes } = update;
         let (id, changed_at, revision) = (before.id, before.updated_at, before.revision);
         let written = update_stored(change, before, after, revision, Some(&body.set)).await;
-        written.map_err(|error| below(at, error))?;
+        written.map_err(|error| error.below(&path(at)))?;
         let wanted = &body.overrides[at];
         answer.updated.push(UpdatedObject {
             kind: ObjectKind::Override,
@@ -91,7 +91,7 @@ pub(super) async fn execute(
     }
     for (at, new) in creates {
         let written = insert(control, change, new, Some(&body.set)).await;
-        written.map_err(|error| below(at, error))?;
+        written.map_err(|error| error.below(&path(at)))?;
         let wanted = &body.overrides[at];
         answer.created.push(named_object(wanted.namespace.clone(), wanted.name()));
     }
@@ -189,8 +189,7 @@ fn update(
         return Ok(None);
     }
     if !owned && !body.adopt {
-        let owner = before.managed_by.as_ref();
-        let owner = owner.map_or("no set".to_owned(), |set| format!("the set `{set}`"));
+        let owner = owner_of(before.managed_by.as_ref());
         return Err(format!("has an override of {owner}; it is changed only with `adopt`"));
     }
     let changes = differences(&before.spec, &after.spec);
@@ -235,9 +234,4 @@ fn named_object(namespace: String, name: String) -> ObjectName {
 /// The path of an override in the request.
 fn path(at: usize) -> String {
     format!("overrides[{at}]")
-}
-
-/// The error of an override, as one of its place in the request.
-fn below(at: usize, error: ControlError) -> ControlError {
-    problem_of(error).map_or_else(|error| error, |problem| problem.below(&path(at)).into())
 }

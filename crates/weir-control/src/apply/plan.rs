@@ -94,14 +94,18 @@ impl Plan {
             return Ok(Ok(()));
         }
         if !owned && !body.adopt {
-            let owner = before.managed_by.as_ref();
-            let owner = owner.map_or("no set".to_owned(), |set| format!("the set `{set}`"));
+            let owner = owner_of(before.managed_by.as_ref());
             return Ok(Err(format!("is a rule of {owner}; it is changed only with `adopt`")));
         }
         let changes = differences(&before.spec, &to_value(&checked.body)?);
         self.updates.push(Update { at, before, checked, adopted: !owned, changes });
         Ok(Ok(()))
     }
+}
+
+/// The owner of an object, for a refusal.
+pub(super) fn owner_of(managed_by: Option<&String>) -> String {
+    managed_by.map_or("no set".to_owned(), |set| format!("the set `{set}`"))
 }
 
 /// Refuses a plan that deletes more objects than allowed.

@@ -14,10 +14,10 @@ use weir_wire::problem::FieldProblem;
 use weir_wire::profiles::ProfileBody;
 
 use crate::answers::to_value;
-use crate::apply::plan::differences;
+use crate::apply::plan::{differences, owner_of};
 use crate::audit;
 use crate::change::Change;
-use crate::error::{ControlError, problem_of};
+use crate::error::ControlError;
 use crate::profiles::create::insert;
 use crate::profiles::delete::delete_stored;
 use crate::profiles::update::update_stored;
@@ -134,8 +134,7 @@ impl ProfilePlan {
             return Ok(Ok(()));
         }
         if !owned && !body.adopt {
-            let owner = before.managed_by.as_ref();
-            let owner = owner.map_or("no set".to_owned(), |set| format!("the set `{set}`"));
+            let owner = owner_of(before.managed_by.as_ref());
             return Ok(Err(format!("is a profile of {owner}; it is changed only with `adopt`")));
         }
         let changes = differences(&before.spec, &after);
@@ -160,12 +159,12 @@ impl ProfilePlan {
             let at = update.at;
             let wanted = &body.profiles[at].profile;
             let updated = write(change, &body.set, update, wanted).await;
-            answer.updated.push(updated.map_err(|error| below(at, error))?);
+            answer.updated.push(updated.map_err(|error| error.below(&path(at)))?);
         }
         for at in self.creates {
             let wanted = &body.profiles[at].profile;
             let row = insert(control, change, wanted, Some(&body.set)).await;
-            let row = row.map_err(|error| below(at, error))?;
+            let row = row.map_err(|error| error.below(&path(at)))?;
             answer.created.push(named(&row.name, &row.spec));
         }
         Ok(())
@@ -210,9 +209,4 @@ fn named(name: &str, spec: &serde_json::Value) -> ObjectName {
 /// The path of a profile in the request.
 fn path(at: usize) -> String {
     format!("profiles[{at}].profile")
-}
-
-/// The error of a profile, as one of its place in the request.
-fn below(at: usize, error: ControlError) -> ControlError {
-    problem_of(error).map_or_else(|error| error, |problem| problem.below(&path(at)).into())
 }
