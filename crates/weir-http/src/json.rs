@@ -17,6 +17,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use weir_wire::check::{CheckBody, RecordBody, RefundBody};
 use weir_wire::problem::ErrorCode;
+use weir_wire::wrong_type;
 
 use crate::problem::Problem;
 use crate::unique_keys::UniqueKeys;
@@ -182,8 +183,13 @@ fn refusal(path: &str, error: &serde_json::Error) -> Problem {
         (".", None) => "body".to_owned(),
         (path, None) => path.to_owned(),
     };
-    let reason = if missing.is_some() { "is required" } else { reason };
-    Problem::invalid_field(field, reason)
+    if missing.is_some() {
+        return Problem::invalid_field(field, "is required");
+    }
+    match wrong_type::described(reason) {
+        Some(described) => Problem::invalid_field(field, described),
+        None => Problem::invalid_field(field, reason),
+    }
 }
 
 #[cfg(test)]

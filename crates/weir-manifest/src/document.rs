@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use weir_wire::wrong_type;
 
 use crate::fields::{Fields, join};
 use crate::yaml::Misplaced;
@@ -66,7 +67,8 @@ pub(crate) fn parse<T: DeserializeOwned>(
         } else {
             fields.position(&place(&path))
         };
-        Misplaced::new(at, format!("{field}{text}"))
+        let said = wrong_type::described(&text).unwrap_or(text);
+        Misplaced::new(at, format!("{field}{said}"))
     })
 }
 

@@ -38,3 +38,4 @@ pub mod time;
 pub mod usage;
 pub mod webhooks;
 pub mod words;
+pub mod wrong_type;

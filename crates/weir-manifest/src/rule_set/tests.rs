@@ -49,7 +49,7 @@ fn every_error_has_its_file_line_and_column() {
         ("  count_by:", "  countBy:", "9:3", "unknown field `countBy`"),
         ("limit: 5", "limits: 5", "11:40", "unknown field `limits`"),
         ("limit: 5", "limit: 0", "11:40", "`limits[0].limit` must be"),
-        ("limit: 5", "limit: five", "11:40", "invalid type: string \"five\""),
+        ("limit: 5", "limit: five", "11:40", "must be a whole number of at least 0, not \"five\""),
         (", window: 1m", "", "11:7", "`window_ms` is missing"),
         ("window: 1m", "window: 1 minute", "11:50", "`window` must be a time such as"),
         ("window: 1m", "window: 1m, window_ms: 1", "11:50", "are the same field"),
