@@ -16,6 +16,7 @@ use crate::error::ControlError;
 use crate::input::{Input, Once};
 use crate::state::ControlState;
 
+mod comparison;
 mod execution;
 mod overrides;
 mod plan;

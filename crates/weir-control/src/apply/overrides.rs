@@ -12,7 +12,7 @@ use weir_wire::apply::{
 };
 use weir_wire::problem::FieldProblem;
 
-use crate::apply::plan::{differences, owner_of};
+use crate::apply::comparison::{Comparison, compare, differences};
 use crate::change::Change;
 use crate::error::ControlError;
 use crate::overrides::checked as checked_override;
@@ -184,16 +184,15 @@ fn update(
     after: StoredBody,
     body: &ApplyBody,
 ) -> Result<Option<Update>, String> {
-    let owned = before.managed_by.as_ref() == Some(&body.set);
-    if before.spec == after.spec && (owned || before.managed_by.is_none() && !body.adopt) {
-        return Ok(None);
+    let same = before.spec == after.spec;
+    match compare(before.managed_by.as_ref(), same, body) {
+        Ok(Comparison::Unchanged) => Ok(None),
+        Ok(Comparison::Changed { adopted }) => {
+            let changes = differences(&before.spec, &after.spec);
+            Ok(Some(Update { at, before, after, adopted, changes }))
+        }
+        Err(reason) => Err(format!("has an override {reason}")),
     }
-    if !owned && !body.adopt {
-        let owner = owner_of(before.managed_by.as_ref());
-        return Err(format!("has an override of {owner}; it is changed only with `adopt`"));
-    }
-    let changes = differences(&before.spec, &after.spec);
-    Ok(Some(Update { at, before, after, adopted: !owned, changes }))
 }
 
 /// Deletes the overrides of the set that the request does not name, where the caller has rights.

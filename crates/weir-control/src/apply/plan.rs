@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use serde_json::Value;
 use weir_http::problem::Problem;
 use weir_store::RuleRow;
 use weir_wire::apply::{ApplyBody, FieldChange};
 use weir_wire::problem::{ErrorCode, FieldProblem};
 
 use crate::answers::to_value;
+use crate::apply::comparison::{Comparison, compare, differences};
 use crate::apply::wanted::path;
 use crate::change::Change;
 use crate::error::ControlError;
@@ -86,26 +86,17 @@ impl Plan {
         checked: CheckedRule,
         body: &ApplyBody,
     ) -> Result<Result<(), String>, Problem> {
-        let owned = before.managed_by.as_ref() == Some(&body.set);
         let same = CheckedRule::stored(&before).is_ok_and(|stored| stored.body == checked.body);
-        let of_people = before.managed_by.is_none();
-        if same && (owned || of_people && !body.adopt) {
-            self.unchanged += 1;
-            return Ok(Ok(()));
+        match compare(before.managed_by.as_ref(), same, body) {
+            Ok(Comparison::Unchanged) => self.unchanged += 1,
+            Ok(Comparison::Changed { adopted }) => {
+                let changes = differences(&before.spec, &to_value(&checked.body)?);
+                self.updates.push(Update { at, before, checked, adopted, changes });
+            }
+            Err(reason) => return Ok(Err(format!("is a rule {reason}"))),
         }
-        if !owned && !body.adopt {
-            let owner = owner_of(before.managed_by.as_ref());
-            return Ok(Err(format!("is a rule of {owner}; it is changed only with `adopt`")));
-        }
-        let changes = differences(&before.spec, &to_value(&checked.body)?);
-        self.updates.push(Update { at, before, checked, adopted: !owned, changes });
         Ok(Ok(()))
     }
-}
-
-/// The owner of an object, for a refusal.
-pub(super) fn owner_of(managed_by: Option<&String>) -> String {
-    managed_by.map_or("no set".to_owned(), |set| format!("the set `{set}`"))
 }
 
 /// Refuses a plan that deletes more objects than allowed.
@@ -157,21 +148,4 @@ impl Stored {
             .map(|(_, row)| row)
             .collect()
     }
-}
-
-/// The fields that differ, in the order of the new body. A field that only the stored object has becomes null.
-pub(super) fn differences(before: &Value, after: &Value) -> Vec<FieldChange> {
-    let fields = after.as_object().into_iter().flatten();
-    let removed = before.as_object().into_iter().flatten();
-    let removed = removed.filter(|(field, _)| after.get(field).is_none());
-    let pair = |side: &Value, field: &String| side.get(field).cloned().unwrap_or(Value::Null);
-    fields
-        .chain(removed)
-        .filter(|(field, _)| before.get(field) != after.get(field))
-        .map(|(field, _)| FieldChange {
-            field: field.clone(),
-            before: pair(before, field),
-            after: pair(after, field),
-        })
-        .collect()
 }

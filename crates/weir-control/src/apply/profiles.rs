@@ -14,7 +14,7 @@ use weir_wire::problem::FieldProblem;
 use weir_wire::profiles::ProfileBody;
 
 use crate::answers::to_value;
-use crate::apply::plan::{differences, owner_of};
+use crate::apply::comparison::{Comparison, compare, differences};
 use crate::audit;
 use crate::change::Change;
 use crate::error::ControlError;
@@ -126,19 +126,15 @@ impl ProfilePlan {
         wanted: &ProfileBody,
         body: &ApplyBody,
     ) -> Result<Result<(), String>, Problem> {
-        let owned = before.managed_by.as_ref() == Some(&body.set);
         let after = to_value(wanted)?;
-        let same = before.spec == after;
-        if same && (owned || before.managed_by.is_none() && !body.adopt) {
-            self.unchanged += 1;
-            return Ok(Ok(()));
+        match compare(before.managed_by.as_ref(), before.spec == after, body) {
+            Ok(Comparison::Unchanged) => self.unchanged += 1,
+            Ok(Comparison::Changed { adopted }) => {
+                let changes = differences(&before.spec, &after);
+                self.updates.push(Update { at, before: before.clone(), adopted, changes });
+            }
+            Err(reason) => return Ok(Err(format!("is a profile {reason}"))),
         }
-        if !owned && !body.adopt {
-            let owner = owner_of(before.managed_by.as_ref());
-            return Ok(Err(format!("is a profile of {owner}; it is changed only with `adopt`")));
-        }
-        let changes = differences(&before.spec, &after);
-        self.updates.push(Update { at, before: before.clone(), adopted: !owned, changes });
         Ok(Ok(()))
     }
 
