@@ -349,6 +349,23 @@ async fn overrides_are_files_too() {
     assert_eq!(names, ["login user=u-1", "login user=u-2"]);
 }
 
+#[tokio::test]
+async fn one_apply_changes_count_by_with_the_overrides_of_the_files() {
+    let here = Automation::start(shared().await, "count-by").await;
+    here.write("rules.yaml", &manifest("login", 2));
+    here.write("overrides.yaml", OVERRIDES);
+    here.run(&["apply"]).await.expect(0);
+    here.write("rules.yaml", &manifest("login", 2).replace("[user]", "[team, user]"));
+    here.write("overrides.yaml", &OVERRIDES.replace("{ user: ", "{ team: \"*\", user: "));
+    let refused = here.run(&["apply"]).await.expect(2);
+    let text = "rules.yaml:5:3: `count_by` cannot change while the rule has overrides";
+    assert!(refused.err.contains(text), "{refused:?}");
+    here.run(&["apply", "--prune"]).await.expect(0);
+    here.run(&["diff", "--prune"]).await.expect(0);
+    let ask = ["ask", "--namespace", "api", "team=red", "user=u-2"];
+    here.run(&ask).await.expect(1);
+}
+
 /// Files with a profile of a proxy and one of a domain.
 const PROFILES: &str = "apiVersion: weir/v1
 kind: Gateway

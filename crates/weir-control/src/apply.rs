@@ -61,15 +61,17 @@ pub(crate) async fn apply(
     let version = unchanged_since(&mut change, body.if_version).await?;
     let plan = Plan::new(&mut change, &body, rules).await?;
     let profiles = ProfilePlan::new(&mut change, &body).await?;
-    let mut plan = execution::execute(&control, &mut change, &body.set, plan).await?;
-    profiles.execute(&control, &mut change, &body, &mut plan).await?;
-    overrides::execute(&control, &mut change, &body, &mut plan).await?;
+    let mut done = ApplyAnswer::default();
+    overrides::delete_before(&mut change, &body, &plan, &mut done).await?;
+    execution::execute(&control, &mut change, &body.set, plan, &mut done).await?;
+    profiles.execute(&control, &mut change, &body, &mut done).await?;
+    overrides::execute(&control, &mut change, &body, &mut done).await?;
     if !body.dry_run {
         // The error rolls everything back.
-        refuse_deletes_above(plan.deleted.len(), body.allow_deletes)?;
+        refuse_deletes_above(done.deleted.len(), body.allow_deletes)?;
     }
     let planned =
-        ApplyAnswer { applied: !body.dry_run, version, rulebook_version: version, ..plan };
+        ApplyAnswer { applied: !body.dry_run, version, rulebook_version: version, ..done };
     if body.dry_run {
         return Ok(answer(StatusCode::OK, &to_value(&planned)?));
     }

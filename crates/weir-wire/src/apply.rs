@@ -109,7 +109,7 @@ pub struct ApplyOverride {
 }
 
 /// The plan of an apply: what changed, or would change.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ApplyAnswer {
     /// Whether the plan was applied.

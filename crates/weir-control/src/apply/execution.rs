@@ -16,23 +16,15 @@ use crate::rules::update::update_stored;
 use crate::state::ControlState;
 
 /// Writes all changes of a plan: deletions first, since they free names and room, and updates in the order in which they add
-/// limits. Returns what was done.
+/// limits. Adds them to the answer.
 pub(super) async fn execute(
     control: &ControlState,
     change: &mut Change,
     set: &str,
     mut plan: Plan,
-) -> Result<ApplyAnswer, ControlError> {
-    let mut answer = ApplyAnswer {
-        applied: false,
-        version: 0,
-        rulebook_version: 0,
-        created: Vec::new(),
-        updated: Vec::new(),
-        deleted: Vec::new(),
-        unchanged: plan.unchanged,
-        warnings: Vec::new(),
-    };
+    answer: &mut ApplyAnswer,
+) -> Result<(), ControlError> {
+    answer.unchanged += plan.unchanged;
     for row in plan.deletes {
         delete_stored(change, row.id, Some(row.revision)).await?;
         answer.deleted.push(named(row));
@@ -40,17 +32,17 @@ pub(super) async fn execute(
     plan.updates.sort_by_key(added_limits);
     for update in plan.updates {
         let at = update.at;
-        warn(&mut answer, &update.checked);
+        warn(answer, &update.checked);
         let updated = write(change, set, update).await.map_err(|error| error.below(&path(at)))?;
         answer.updated.push(updated);
     }
     for create in plan.creates {
-        warn(&mut answer, &create.checked);
+        warn(answer, &create.checked);
         let row = insert(control, change, &create.checked, Some(set)).await;
         let row = row.map_err(|error| error.below(&path(create.at)))?;
         answer.created.push(named(row));
     }
-    Ok(answer)
+    Ok(())
 }
 
 fn named(row: RuleRow) -> ObjectName {

@@ -1,46 +1,29 @@
 //! The wanted overrides of a set. They are planned and written after the rules, to which they belong.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use weir_domain::id::{OverrideId, RuleId};
-use weir_domain::rule::Rule;
 use weir_http::problem::Problem;
-use weir_store::{OverrideBody as StoredBody, OverrideRow, Page, RuleFilter};
+use weir_store::{Page, RuleFilter};
 use weir_wire::apply::{
-    APPLY_OVERRIDES_MAX, ApplyAnswer, ApplyBody, ApplyOverride, FieldChange, ObjectKind,
-    ObjectName, PlanWarning, UpdatedObject, name_of_override,
+    APPLY_OVERRIDES_MAX, ApplyAnswer, ApplyBody, ObjectKind, UpdatedObject, name_of_override,
 };
 use weir_wire::problem::FieldProblem;
 
-use crate::apply::comparison::{Comparison, compare, differences};
+use crate::apply::overrides::names::{named_object, path, subject_of};
+use crate::apply::overrides::plan::{Plan, Update, plan, rules_of};
 use crate::change::Change;
 use crate::error::ControlError;
-use crate::overrides::checked as checked_override;
 use crate::overrides::create::insert;
 use crate::overrides::delete::delete_stored;
 use crate::overrides::update::update_stored;
-use crate::rule_service::CheckedRule;
 use crate::state::ControlState;
 
-/// An override in place of a stored one.
-struct Update {
-    /// The position in the request.
-    at: usize,
-    before: OverrideRow,
-    after: StoredBody,
-    /// Whether the override did not belong to the set.
-    adopted: bool,
-    changes: Vec<FieldChange>,
-}
+mod count_by;
+mod names;
+mod plan;
 
-/// The changes of the overrides of a set.
-#[derive(Default)]
-struct Plan {
-    updates: Vec<Update>,
-    creates: Vec<(usize, StoredBody)>,
-    /// The stored overrides that the request names.
-    named: HashSet<OverrideId>,
-}
+pub(super) use count_by::delete_before;
 
 /// Checks what needs no rule.
 pub(super) fn checked(body: &ApplyBody) -> Result<(), Problem> {
@@ -98,103 +81,6 @@ pub(super) async fn execute(
     Ok(())
 }
 
-/// The rules of the overrides, by their position in the request.
-async fn rules_of(
-    change: &mut Change,
-    body: &ApplyBody,
-) -> Result<Vec<(RuleId, Rule)>, ControlError> {
-    let mut namespaces: Vec<_> = body.overrides.iter().map(|one| one.namespace.clone()).collect();
-    namespaces.sort_unstable();
-    namespaces.dedup();
-    let rows = change.tx.rules().of_set(change.caller.tenant_id, &namespaces, &body.set).await?;
-    let by_name: HashMap<_, _> =
-        rows.iter().map(|row| ((row.namespace.as_str(), row.name.as_str()), row)).collect();
-    let (mut rules, mut wrong) = (Vec::new(), Vec::new());
-    for (at, wanted) in body.overrides.iter().enumerate() {
-        match by_name.get(&(wanted.namespace.as_str(), wanted.rule.as_str())) {
-            Some(row) => rules.push((row.id, CheckedRule::stored(row)?.rule)),
-            None => {
-                let reason = "is neither a rule of the request nor a stored one";
-                wrong.push(FieldProblem::new(format!("overrides[{at}].rule"), reason));
-            }
-        }
-    }
-    if wrong.is_empty() { Ok(rules) } else { Err(Problem::invalid(wrong).into()) }
-}
-
-/// The differences from the stored overrides. One that has expired is neither written nor deleted; a warning names it.
-async fn plan(
-    change: &mut Change,
-    body: &ApplyBody,
-    rules: &[(RuleId, Rule)],
-    answer: &mut ApplyAnswer,
-) -> Result<Plan, ControlError> {
-    let (mut wanted, mut wrong) = (Vec::new(), Vec::new());
-    for (at, one) in body.overrides.iter().enumerate() {
-        let (id, rule) = &rules[at];
-        let expired = one.expires_at.is_some_and(|expires_at| expires_at.0 <= change.now);
-        let lasting =
-            ApplyOverride { expires_at: one.expires_at.filter(|_| !expired), ..one.clone() };
-        match checked_override(&lasting.body(id.to_string()), rule, change.now) {
-            Ok(stored) => wanted.push((at, expired, stored)),
-            Err(fields) => wrong.extend(fields.into_iter().map(|field| {
-                FieldProblem::new(format!("{}.{}", path(at), field.field), field.reason)
-            })),
-        }
-    }
-    let keys: Vec<_> = wanted.iter().map(|(_, _, one)| (one.rule_id, one.subject_digest)).collect();
-    let rows = change.tx.overrides().of_keys(change.caller.tenant_id, &keys).await?;
-    let mut stored = HashMap::new();
-    for row in rows {
-        stored.insert((row.rule_id, subject_of(&row)?), row);
-    }
-    let mut plan = Plan::default();
-    for (at, expired, after) in wanted {
-        let subject = body.overrides[at].subject.clone();
-        let before = stored.remove(&(after.rule_id, subject));
-        plan.named.extend(before.as_ref().map(|before| before.id));
-        if expired {
-            answer.unchanged += 1;
-            answer.warnings.push(PlanWarning {
-                namespace: body.overrides[at].namespace.clone(),
-                name: body.overrides[at].name(),
-                text: "the override has expired; remove it from the files".to_owned(),
-            });
-            continue;
-        }
-        let Some(before) = before else {
-            plan.creates.push((at, after));
-            continue;
-        };
-        match update(at, before, after, body) {
-            Ok(Some(update)) => plan.updates.push(update),
-            Ok(None) => answer.unchanged += 1,
-            Err(reason) => {
-                wrong.push(FieldProblem::new(format!("{}.subject", path(at)), reason));
-            }
-        }
-    }
-    if wrong.is_empty() { Ok(plan) } else { Err(Problem::invalid(wrong).into()) }
-}
-
-/// The difference of an override, or the reason why the override must not be changed. `None` if it is as wanted.
-fn update(
-    at: usize,
-    before: OverrideRow,
-    after: StoredBody,
-    body: &ApplyBody,
-) -> Result<Option<Update>, String> {
-    let same = before.spec == after.spec;
-    match compare(before.managed_by.as_ref(), same, body) {
-        Ok(Comparison::Unchanged) => Ok(None),
-        Ok(Comparison::Changed { adopted }) => {
-            let changes = differences(&before.spec, &after.spec);
-            Ok(Some(Update { at, before, after, adopted, changes }))
-        }
-        Err(reason) => Err(format!("has an override {reason}")),
-    }
-}
-
 /// Deletes the overrides of the set that the request does not name, where the caller has rights.
 async fn prune(
     change: &mut Change,
@@ -220,17 +106,4 @@ async fn prune(
         answer.deleted.push(named_object(rule.namespace.clone(), name));
     }
     Ok(())
-}
-
-fn subject_of(row: &OverrideRow) -> Result<BTreeMap<String, String>, Problem> {
-    serde_json::from_value(row.subject.clone()).map_err(Problem::internal)
-}
-
-fn named_object(namespace: String, name: String) -> ObjectName {
-    ObjectName { kind: ObjectKind::Override, namespace, name }
-}
-
-/// The path of an override in the request.
-fn path(at: usize) -> String {
-    format!("overrides[{at}]")
 }

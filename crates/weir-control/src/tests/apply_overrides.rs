@@ -112,3 +112,38 @@ async fn restricted_key_applies_and_prunes_overrides_of_its_namespaces_only() {
     let deleted = json!({ "kind": "override", "namespace": "payments", "name": "a user=u-1" });
     assert_eq!(plan["deleted"], json!([deleted]));
 }
+
+#[tokio::test]
+async fn one_apply_changes_count_by_and_replaces_the_overrides_of_the_set() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let first = json!({ "set": "repo", "rules": [rule("api", "a")], "overrides": [denies("api", "a", "u-1")] });
+    apply(&plane, &ada, &first).await.expect(200);
+    let mut counting = rule("api", "a");
+    counting["rule"]["count_by"] = json!(["team", "user"]);
+    let mut wanted = denies("api", "a", "u-1");
+    wanted["subject"]["team"] = json!("red");
+    let mut second = json!({ "set": "repo", "rules": [counting], "overrides": [wanted] });
+    let count_by = "rules[0].rule.count_by";
+    assert_eq!(apply(&plane, &ada, &second).await.refused_field(), count_by);
+    second["prune"] = json!(true);
+
+    // An override of another owner would silently stop to apply.
+    let list = plane.by(&ada, "GET", "rules").send().await.expect(200).body;
+    let by_hand =
+        json!({ "rule_id": list["data"][0]["id"], "subject": { "user": "u-2" }, "action": "deny" });
+    let by_hand = plane.by(&ada, "POST", "overrides").json(&by_hand).send().await.expect(201);
+    assert_eq!(apply(&plane, &ada, &second).await.refused_field(), count_by);
+    let path = format!("overrides/{}", by_hand.text("/id"));
+    plane.by(&ada, "DELETE", &path).send().await.expect(204);
+
+    let applied = apply(&plane, &ada, &second).await.expect(200).body;
+    let named = |name: &str| json!([{ "kind": "override", "namespace": "api", "name": name }]);
+    assert_eq!(applied["deleted"], named("a user=u-1"));
+    assert_eq!(applied["created"], named("a team=red user=u-1"));
+    assert_eq!(applied["updated"][0]["changes"][0]["field"], "count_by");
+    let again = apply(&plane, &ada, &second).await.expect(200).body;
+    assert_eq!(again["unchanged"], 2);
+    let (repo, no) = (json!("repo"), json!(false));
+    assert_eq!(overrides(&plane, &ada).await, [(json!("u-1"), repo, no)]);
+}
