@@ -1,5 +1,6 @@
 //! Rules as code: the commands with real files, their exit codes, and the gates that serve the result.
 
+mod alerts;
 mod killed;
 mod schema;
 

@@ -16,6 +16,7 @@ use crate::error::ControlError;
 use crate::input::{Input, Once};
 use crate::state::ControlState;
 
+mod alerts;
 mod comparison;
 mod execution;
 mod overrides;
@@ -26,11 +27,11 @@ mod wanted;
 /// The longest body: a thousand rules of a few kilobytes each.
 pub(crate) const APPLY_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// Apply the wanted state of a set of rules, profiles and overrides: all of it, or nothing. With `dry_run`, answers what would change.
+/// Apply the wanted state of a set of rules, profiles, overrides and alerts: all of it, or nothing. With `dry_run`, answers what would change.
 ///
 /// An object belongs to the set that created it. Objects of other sets, and those that people made, are changed only with
 /// `adopt`. Objects are deleted only with `prune`, and only those of the set. A key that is restricted to namespaces applies and deletes
-/// what is in these only.
+/// what is in these only, and no alerts.
 #[utoipa::path(post, path = "/tenants/{tenant}/apply", operation_id = "rules_apply", tag = "rules",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     request_body = ApplyBody,
@@ -55,6 +56,7 @@ pub(crate) async fn apply(
     for wanted in &body.overrides {
         caller.namespaces.admit(&wanted.namespace)?;
     }
+    alerts::checked(&caller, &body)?;
     // A dry run is executed and rolled back, so it meets every bound that the apply would meet.
     let once = if body.dry_run { Once::not_stored() } else { once };
     let mut change = control.change("rules.apply", caller, once).await?;
@@ -66,6 +68,7 @@ pub(crate) async fn apply(
     execution::execute(&control, &mut change, &body.set, plan, &mut done).await?;
     profiles.execute(&control, &mut change, &body, &mut done).await?;
     overrides::execute(&control, &mut change, &body, &mut done).await?;
+    alerts::execute(&control, &mut change, &body, &mut done).await?;
     if !body.dry_run {
         // The error rolls everything back.
         refuse_deletes_above(done.deleted.len(), body.allow_deletes)?;

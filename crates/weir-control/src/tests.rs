@@ -4,6 +4,7 @@ mod accounts;
 mod alerts;
 mod announcements;
 mod apply;
+mod apply_alerts;
 mod apply_overrides;
 mod audit;
 mod backtests;

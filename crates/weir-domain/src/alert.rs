@@ -1,7 +1,10 @@
 //! Conditions of alerts: the quota or share that is watched, and its thresholds.
 
+use crate::algorithm::Algorithm;
 use crate::id::RuleId;
+use crate::limit::Limit;
 use crate::names::{self, InvalidField};
+use crate::rule::Rule;
 
 /// A condition as a tenant wrote it; fields of the other kind are refused.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -94,6 +97,13 @@ impl Condition {
             Self::DenialShare { .. } => "denial_share",
         }
     }
+}
+
+/// Refuses a rule without quotas, which an alert about quotas cannot watch.
+pub fn watchable(rule: &Rule) -> Result<(), &'static str> {
+    let is_quota = |limit: &Limit| matches!(limit.algorithm, Algorithm::Quota(_));
+    let reason = "names a rule without a quota; choose one that has a limit of that kind";
+    rule.limits().iter().any(is_quota).then_some(()).ok_or(reason)
 }
 
 /// The thresholds of `thresholds_percent` that `used` of `limit` reaches, in their order.

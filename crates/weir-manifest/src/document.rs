@@ -18,6 +18,8 @@ pub(crate) const GATEWAY: &str = "Gateway";
 pub(crate) const ENVOY_DOMAINS: &str = "EnvoyDomains";
 /// The kind of a document that holds overrides of a rule.
 pub(crate) const OVERRIDES: &str = "Overrides";
+/// The kind of a document that holds an alert.
+pub(crate) const ALERT: &str = "Alert";
 
 /// A document whose kind is known, with the places of its fields.
 pub(crate) struct Document {

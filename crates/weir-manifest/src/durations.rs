@@ -10,6 +10,26 @@ const UNITS: [(&str, u64); 5] =
 /// The fields of a limit that can have a unit, without the end `_ms` of their names.
 const LIMIT_FIELDS: [&str; 4] = ["window", "interval", "refill_interval", "drain_interval"];
 
+/// Replaces the window of an alert's specification at this path: `window: 10m` becomes `window_s: 600`.
+pub(crate) fn resolve_seconds(
+    spec: &mut Map<String, Value>,
+    path: &str,
+    fields: &mut Fields,
+) -> Result<(), Misplaced> {
+    let Some(value) = spec.shift_remove("window") else { return Ok(()) };
+    let at = fields.position(&join(path, "window"));
+    if spec.contains_key("window_s") {
+        return Err(Misplaced::new(at, "`window` and `window_s` are the same field"));
+    }
+    let ms = value.as_str().and_then(milliseconds).filter(|ms| ms.is_multiple_of(1_000));
+    let ms = ms.ok_or_else(|| {
+        Misplaced::new(at, "`window` must be a time such as `60s`, `10m`, `1h` or `1d`")
+    })?;
+    fields.place(join(path, "window_s"), at);
+    spec.insert("window_s".to_owned(), (ms / 1_000).into());
+    Ok(())
+}
+
 /// Replaces times with a unit in the limits and the block time of a rule's specification at this path: `window: 1m` becomes
 /// `window_ms: 60000`.
 pub(crate) fn resolve(

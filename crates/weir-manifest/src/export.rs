@@ -3,11 +3,13 @@
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
-use weir_wire::apply::ApplyOverride;
+use weir_domain::alert::{CHECKS_MIN, THRESHOLDS_PERCENT, WINDOW_S};
+use weir_domain::request::DEFAULT_NAMESPACE;
+use weir_wire::apply::{ApplyAlert, ApplyOverride};
 use weir_wire::profiles::ProfileBody;
 use weir_wire::rules::RuleBody;
 
-use crate::document::{API_VERSION, ENVOY_DOMAINS, OVERRIDES, RULE};
+use crate::document::{ALERT, API_VERSION, ENVOY_DOMAINS, OVERRIDES, RULE};
 use crate::durations;
 use crate::profile_document::kind;
 
@@ -82,6 +84,37 @@ pub fn override_manifest(overrides: &[ApplyOverride]) -> String {
             value => (field, value),
         });
         let _ = writeln!(text, "  - {}", flow(&fields.collect::<Map<_, _>>().into()));
+    }
+    text
+}
+
+/// An alert as a document, with the line that begins it.
+pub fn alert_manifest(alert: &ApplyAlert) -> String {
+    let mut text = format!(
+        "---\napiVersion: {API_VERSION}\nkind: {ALERT}\nmetadata: {{ name: {} }}\nspec:\n",
+        scalar(&alert.name.clone().into()),
+    );
+    let Ok(Value::Object(fields)) = serde_json::to_value(alert) else { return text };
+    let defaults = [
+        ("enabled", json!(true)),
+        ("thresholds_percent", json!(THRESHOLDS_PERCENT)),
+        ("window_s", json!(WINDOW_S)),
+        ("checks_min", json!(CHECKS_MIN)),
+    ];
+    for (field, value) in fields {
+        let is_default = defaults.iter().any(|(name, default)| *name == field && *default == value);
+        let is_default = is_default
+            || field == "namespace" && alert.rule.is_some() && value == DEFAULT_NAMESPACE;
+        if field == "name" || is_default {
+            continue;
+        }
+        let (field, value) = match (field.as_str(), value.as_u64()) {
+            ("window_s", Some(seconds)) => {
+                ("window".to_owned(), durations::written(seconds * 1_000).into())
+            }
+            _ => (field, value),
+        };
+        let _ = writeln!(text, "  {field}: {}", flow(&value));
     }
     text
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::yaml::{Content, Node, Position};
 
 /// Fields whose values are texts. `value: 1.10` and `name: 007` mean what they show.
-const TEXTS: [&str; 11] = [
+const TEXTS: [&str; 12] = [
     "apiVersion",
     "attribute",
     "count_by",
@@ -19,6 +19,7 @@ const TEXTS: [&str; 11] = [
     "reason",
     "rule",
     "value",
+    "webhook",
 ];
 
 /// The places of the fields of a document, by their paths.

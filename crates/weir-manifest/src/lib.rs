@@ -6,6 +6,7 @@
 //! - [`envoy`] converts the files of Envoy's rate limit service.
 //! - [`schema`] describes a manifest as JSON Schema.
 
+mod alert_document;
 mod document;
 mod durations;
 pub mod envoy;

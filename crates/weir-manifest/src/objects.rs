@@ -1,7 +1,8 @@
 //! The objects of a document, whose kind decides how it is read.
 
+use crate::alert_document::{self, AlertDocument};
 use crate::document::{
-    API_VERSION, Document, ENVOY_DOMAINS, GATEWAY, Head, OVERRIDES, RULE, parse,
+    ALERT, API_VERSION, Document, ENVOY_DOMAINS, GATEWAY, Head, OVERRIDES, RULE, parse,
 };
 use crate::fields::Fields;
 use crate::override_document::{self, OverrideDocument};
@@ -15,6 +16,7 @@ pub(crate) enum Objects {
     Rule(Box<RuleDocument>),
     Profiles(Vec<ProfileDocument>),
     Overrides(Vec<OverrideDocument>),
+    Alert(Box<AlertDocument>),
 }
 
 /// Reads the objects of a document, or returns everything that is wrong with them.
@@ -33,9 +35,11 @@ pub(crate) fn read(node: &Node) -> Result<Objects, Vec<Misplaced>> {
         GATEWAY => profile_document::gateway(document).map(|one| Objects::Profiles(vec![one])),
         ENVOY_DOMAINS => profile_document::domains(document).map(Objects::Profiles),
         OVERRIDES => override_document::read(document).map(Objects::Overrides),
+        ALERT => alert_document::read(document).map(|alert| Objects::Alert(Box::new(alert))),
         _ => {
-            let text =
-                format!("`kind` must be `{RULE}`, `{GATEWAY}`, `{ENVOY_DOMAINS}` or `{OVERRIDES}`");
+            let text = format!(
+                "`kind` must be `{RULE}`, `{GATEWAY}`, `{ENVOY_DOMAINS}`, `{OVERRIDES}` or `{ALERT}`"
+            );
             Err(one(Misplaced::new(document.fields.position("kind"), text)))
         }
     }

@@ -3,12 +3,15 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use weir_domain::alert::watchable;
 use weir_domain::{approximation, warnings};
+use weir_wire::alerts::AlertKind;
 use weir_wire::apply::{
-    APPLY_OVERRIDES_MAX, APPLY_PROFILES_MAX, APPLY_RULES_MAX, ApplyOverride, ApplyProfile,
-    ApplyRule,
+    APPLY_ALERTS_MAX, APPLY_OVERRIDES_MAX, APPLY_PROFILES_MAX, APPLY_RULES_MAX, ApplyAlert,
+    ApplyOverride, ApplyProfile, ApplyRule,
 };
 
+use crate::alert_document::{self, AlertDocument};
 use crate::objects::{Objects, read};
 use crate::override_document::OverrideDocument;
 use crate::profile_document::ProfileDocument;
@@ -47,6 +50,7 @@ pub struct RuleSet {
     rules: Vec<(String, RuleDocument)>,
     profiles: Vec<(String, ProfileDocument)>,
     overrides: Vec<(String, OverrideDocument)>,
+    alerts: Vec<(String, AlertDocument)>,
 }
 
 impl RuleSet {
@@ -73,7 +77,7 @@ impl RuleSet {
             }
         }
         wrong.extend(set.duplicates());
-        wrong.extend(set.invalid_overrides());
+        wrong.extend(set.unfit_for_their_rules());
         wrong.extend(set.beyond_bound());
         if wrong.is_empty() { Ok(set) } else { Err(wrong) }
     }
@@ -89,6 +93,7 @@ impl RuleSet {
                 let in_file = |one| (file.to_owned(), one);
                 self.overrides.extend(overrides.into_iter().map(in_file));
             }
+            Objects::Alert(alert) => self.alerts.push((file.to_owned(), *alert)),
         }
     }
 
@@ -113,6 +118,11 @@ impl RuleSet {
     /// The overrides as the server takes them.
     pub fn overrides(&self) -> Vec<ApplyOverride> {
         self.overrides.iter().map(|(_, document)| document.body.clone()).collect()
+    }
+
+    /// The alerts as the server takes them.
+    pub fn alerts(&self) -> Vec<ApplyAlert> {
+        self.alerts.iter().map(|(_, document)| document.body.clone()).collect()
     }
 
     /// Warnings to the authors, such as that of a limit that can never deny.
@@ -157,6 +167,10 @@ impl RuleSet {
             "overrides" if at < self.overrides.len() => {
                 Some(self.in_override(at, rest, format!("`{rest}` {reason}")))
             }
+            "alerts" if at < self.alerts.len() => {
+                let (field, text) = inside("");
+                Some(self.in_alert(at, &field, text))
+            }
             _ => None,
         }
     }
@@ -179,15 +193,23 @@ impl RuleSet {
         Finding { file: file.clone(), at, text }
     }
 
-    /// Overrides that their rule does not permit, if the rule is in these files. The server checks the others.
-    fn invalid_overrides(&self) -> Vec<Finding> {
+    fn in_alert(&self, at: usize, field: &str, text: String) -> Finding {
+        let (file, document) = &self.alerts[at];
+        let at = document.fields.position(&alert_document::path_in_document(field));
+        Finding { file: file.clone(), at, text }
+    }
+
+    /// Overrides that their rule does not permit and alerts about quotas that it does not have, if the rule is in these files. The
+    /// server checks the others.
+    fn unfit_for_their_rules(&self) -> Vec<Finding> {
         let rules = self.rules.iter().map(|(_, document)| {
-            ((document.body.namespace.as_str(), document.body.name.as_str()), &document.rule)
+            let name = (document.body.namespace.clone(), document.body.name.clone());
+            (name, &document.rule)
         });
         let rules: HashMap<_, _> = rules.collect();
-        let wrong = self.overrides.iter().enumerate().flat_map(|(at, (_, document))| {
+        let overrides = self.overrides.iter().enumerate().flat_map(|(at, (_, document))| {
             let body = &document.body;
-            let rule = rules.get(&(body.namespace.as_str(), body.rule.as_str()));
+            let rule = rules.get(&(body.namespace.clone(), body.rule.clone()));
             let parsed = rule.map(|rule| body.body(String::new()).parse(rule));
             let fields = parsed.and_then(Result::err).unwrap_or_default().into_iter();
             fields.map(move |wrong| {
@@ -195,7 +217,13 @@ impl RuleSet {
                 self.in_override(at, &wrong.field, text)
             })
         });
-        wrong.collect()
+        let alerts = self.alerts.iter().enumerate().filter_map(|(at, (_, document))| {
+            let of_quotas = document.body.kind == AlertKind::Quota;
+            let rule = document.body.rule().filter(|_| of_quotas);
+            let reason = watchable(rules.get(&rule?)?).err()?;
+            Some(self.in_alert(at, "rule", format!("`rule` {reason}")))
+        });
+        overrides.chain(alerts).collect()
     }
 
     /// Objects that are written twice, and domains with two profiles.
@@ -228,6 +256,9 @@ impl RuleSet {
             let name = format!("{}/{}", document.body.namespace, document.body.name());
             add("override", name, self.in_override(at, "subject", String::new()));
         }
+        for (at, (_, document)) in self.alerts.iter().enumerate() {
+            add("alert", document.body.name.clone(), self.in_alert(at, "name", String::new()));
+        }
         wrong
     }
 
@@ -242,7 +273,9 @@ impl RuleSet {
         let overrides = over("overrides", self.overrides.len(), APPLY_OVERRIDES_MAX);
         let overrides =
             overrides.map(|text| self.in_override(APPLY_OVERRIDES_MAX, "subject", text));
-        rules.into_iter().chain(profiles).chain(overrides).collect()
+        let alerts = over("alerts", self.alerts.len(), APPLY_ALERTS_MAX);
+        let alerts = alerts.map(|text| self.in_alert(APPLY_ALERTS_MAX, "name", text));
+        rules.into_iter().chain(profiles).chain(overrides).chain(alerts).collect()
     }
 }
 

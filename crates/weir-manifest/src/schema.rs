@@ -2,15 +2,15 @@
 
 use serde_json::{Map, Value, json};
 use utoipa::OpenApi;
-use weir_wire::apply::ApplyOverride;
+use weir_wire::apply::{ApplyAlert, ApplyOverride};
 use weir_wire::bounds::schemas_with_bounds;
 use weir_wire::profiles::ProfileBody;
 use weir_wire::rules::RuleBody;
 
-use crate::document::{API_VERSION, ENVOY_DOMAINS, GATEWAY, OVERRIDES, RULE};
+use crate::document::{ALERT, API_VERSION, ENVOY_DOMAINS, GATEWAY, OVERRIDES, RULE};
 
 #[derive(OpenApi)]
-#[openapi(components(schemas(RuleBody, ProfileBody, ApplyOverride)))]
+#[openapi(components(schemas(RuleBody, ProfileBody, ApplyOverride, ApplyAlert)))]
 struct Document;
 
 /// The fields of a profile that only one of a domain has.
@@ -26,8 +26,13 @@ pub fn schema() -> Value {
     let mut definitions = document["components"]["schemas"].take();
     refer_to_definitions(&mut definitions);
     let Some(definitions) = definitions.as_object_mut() else { return Value::Null };
-    let kinds =
-        [rule(definitions), gateway(definitions), domains(definitions), overrides(definitions)];
+    let kinds = [
+        rule(definitions),
+        gateway(definitions),
+        domains(definitions),
+        overrides(definitions),
+        alert(definitions),
+    ];
     let names: Vec<_> = kinds.iter().map(|(name, _)| *name).collect();
     let of_kind = |(name, properties): &(&str, Value)| {
         json!({
@@ -153,6 +158,29 @@ fn overrides(definitions: &mut Map<String, Value>) -> (&'static str, Value) {
     (OVERRIDES, json!({ "properties": properties, "required": ["metadata"] }))
 }
 
+/// An alert: its name is in `metadata`.
+fn alert(definitions: &mut Map<String, Value>) -> (&'static str, Value) {
+    let mut spec = definitions.remove("ApplyAlert").unwrap_or_default();
+    let mut name = Value::Null;
+    if let Some(properties) = spec["properties"].as_object_mut() {
+        name = properties.remove("name").unwrap_or_default();
+        let description = properties["window_s"]["description"].clone();
+        properties.insert("window".to_owned(), time(&description, "10m"));
+    }
+    spec["required"] = json!(["webhook", "kind"]);
+    definitions.insert(ALERT.to_owned(), spec);
+    let metadata = json!({
+        "type": "object",
+        "description": "The identity of the alert in its set.",
+        "required": ["name"],
+        "properties": { "name": name },
+        "additionalProperties": false,
+    });
+    let spec = json!({ "$ref": format!("#/$defs/{ALERT}") });
+    let properties = json!({ "metadata": metadata, "spec": spec });
+    (ALERT, json!({ "properties": properties, "required": ["metadata"] }))
+}
+
 fn renamed(name: &Value, description: &str) -> Value {
     json!({
         "type": "object",
@@ -167,14 +195,17 @@ fn renamed(name: &Value, description: &str) -> Value {
 fn with_unit(properties: &mut Map<String, Value>, field: &str) -> Option<String> {
     let name = field.strip_suffix("_ms")?.to_owned();
     let description = properties.get(field)?.get("description").cloned().unwrap_or_default();
-    let time = json!({
+    properties.insert(name.clone(), time(&description, "1m"));
+    Some(name)
+}
+
+fn time(description: &Value, example: &str) -> Value {
+    json!({
         "type": "string",
         "pattern": "^[0-9]+(ms|s|m|h|d)$",
         "description": description,
-        "examples": ["1m"],
-    });
-    properties.insert(name.clone(), time);
-    Some(name)
+        "examples": [example],
+    })
 }
 
 /// In each algorithm, a required time can have either name.
@@ -244,12 +275,12 @@ mod tests {
         assert_eq!(limits.len(), 8);
         let window = &limits[0]["properties"]["window"];
         assert_eq!(window["pattern"], "^[0-9]+(ms|s|m|h|d)$", "{:#}", limits[0]);
-        for kind in ["Rule", "Gateway"] {
+        for kind in ["Rule", "Gateway", "Alert"] {
             assert!(schema["$defs"][kind]["properties"].get("name").is_none(), "{kind}");
         }
         assert_eq!(
             schema["properties"]["kind"]["enum"],
-            json!(["Rule", "Gateway", "EnvoyDomains", "Overrides"])
+            json!(["Rule", "Gateway", "EnvoyDomains", "Overrides", "Alert"])
         );
         let domain = schema["$defs"]["EnvoyDomain"]["properties"].as_object().expect("fields");
         let mut fields: Vec<_> = domain.keys().map(String::as_str).collect();

@@ -33,13 +33,13 @@ mod schema;
 /// The commands for rules as code, and that for a check.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Check files with rules, profiles and overrides; exits with 0 or 2
+    /// Check files with rules, profiles, overrides and alerts; exits with 0 or 2
     Check(Box<CheckArgs>),
     /// Show what `weir apply` would change; exits with 0 for nothing, 1 for changes, 2 for errors
     Diff(Box<DiffArgs>),
-    /// Apply files with rules, profiles and overrides: all of them as one change, or none
+    /// Apply files with rules, profiles, overrides and alerts: all of them as one change, or none
     Apply(Box<ApplyArgs>),
-    /// Write the rules, profiles and overrides of a tenant as files
+    /// Write the rules, profiles, overrides and alerts of a tenant as files
     Export(ExportArgs),
     /// Convert rules of other programs
     Import(ImportArgs),

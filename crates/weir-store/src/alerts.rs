@@ -2,6 +2,7 @@
 
 mod row;
 
+use serde_json::Value;
 use weir_domain::alert::Condition;
 use weir_domain::id::{AlertId, TenantId, WebhookId};
 use weir_domain::time::Timestamp;
@@ -12,7 +13,7 @@ use crate::error::StoreError;
 use crate::page::{Listing, Page};
 
 pub use row::AlertRow;
-use row::{Columns, Row, query_alerts};
+use row::{Columns, Row, content, query_alerts};
 
 /// The values of an alert to be inserted or updated.
 #[derive(Debug, Clone)]
@@ -29,10 +30,22 @@ pub struct AlertWrite {
     pub enabled: bool,
     /// The condition under which the alert fires.
     pub condition: Condition,
+    /// The set of rules as code that the alert belongs to from then on. With `None`, an alert stays where it is, and a new one
+    /// belongs to no set.
+    pub managed_by: Option<String>,
     /// The creator: an e-mail address, or `key` and the key's name.
     pub created_by: String,
     /// The current time.
     pub now: Timestamp,
+}
+
+impl AlertWrite {
+    /// The content to be compared with later edits, if the alert is written for a set.
+    fn applied(&self) -> Option<Value> {
+        let columns = Columns::of(&self.condition);
+        let content = content(&self.name, self.webhook_id, self.enabled, &columns);
+        self.managed_by.as_ref().map(|_| content)
+    }
 }
 
 /// Firings of an alert to be claimed, so that each is sent once.
@@ -62,7 +75,7 @@ impl<'t> Alerts<'t> {
 
     /// Inserts an alert.
     pub async fn insert(self, write: &AlertWrite) -> Result<AlertRow, StoreError> {
-        let columns = Columns::of(&write.condition);
+        let (columns, applied) = (Columns::of(&write.condition), write.applied());
         query_alerts!(
             "-- alerts.insert
             INSERT INTO alerts (
@@ -81,9 +94,13 @@ impl<'t> Alerts<'t> {
                 checked_at,
                 created_by,
                 created_at,
-                updated_at
+                updated_at,
+                managed_by,
+                applied
             )
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'epoch', $13, $14, $14)
+            VALUES (
+                $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'epoch', $13, $14, $14, $15, $16
+            )
             RETURNING",
             "",
             uuid(write.tenant_id.to_u128()),
@@ -100,6 +117,8 @@ impl<'t> Alerts<'t> {
             columns.checks_min,
             write.created_by,
             stored(write.now),
+            write.managed_by.as_deref(),
+            applied,
         )
         .fetch_one(self.conn)
         .await?
@@ -108,7 +127,7 @@ impl<'t> Alerts<'t> {
 
     /// Updates an alert. `None` if the tenant has no such alert.
     pub async fn update(self, write: &AlertWrite) -> Result<Option<AlertRow>, StoreError> {
-        let columns = Columns::of(&write.condition);
+        let (columns, applied) = (Columns::of(&write.condition), write.applied());
         query_alerts!(
             "-- alerts.update
             UPDATE alerts
@@ -124,7 +143,9 @@ impl<'t> Alerts<'t> {
                 window_s = $11,
                 checks_min = $12,
                 checked_at = 'epoch',
-                updated_at = $13
+                updated_at = $13,
+                managed_by = coalesce($14, managed_by),
+                applied = coalesce($15, applied)
             WHERE tenant_id = $1 AND id = $2
             RETURNING",
             "",
@@ -141,6 +162,8 @@ impl<'t> Alerts<'t> {
             columns.window_s,
             columns.checks_min,
             stored(write.now),
+            write.managed_by.as_deref(),
+            applied,
         )
         .fetch_optional(self.conn)
         .await?

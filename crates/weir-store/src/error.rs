@@ -76,6 +76,8 @@ pub enum Constraint {
     AlertWebhook,
     /// The rule does not exist in the tenant.
     AlertRule,
+    /// Another alert of the set has this name.
+    AlertName,
     /// The tenant does not exist any more.
     TenantMissing,
 }
@@ -168,6 +170,7 @@ fn meaning(name: &str) -> Option<Constraint> {
         "invitations_tenant_id_email_key" => Constraint::InvitationTwice,
         "alerts_webhook_id_fkey" => Constraint::AlertWebhook,
         "alerts_rule_id_fkey" => Constraint::AlertRule,
+        "alerts_tenant_id_managed_by_name_key" => Constraint::AlertName,
         "memberships_tenant_id_fkey"
         | "api_keys_tenant_id_fkey"
         | "invitations_tenant_id_fkey"

@@ -63,6 +63,12 @@ pub struct Alert {
     /// The alert, with its defaults.
     #[serde(flatten)]
     pub body: AlertBody,
+    /// The set of rules as code that the alert belongs to; null if people edit it.
+    #[serde(default)]
+    pub managed_by: Option<String>,
+    /// Whether the alert differs from what the last apply of its set wrote.
+    #[serde(default)]
+    pub edited: bool,
     /// The time of the last announcement; null if there was none.
     pub fired_at: Option<DateTime>,
     /// The person or key that made it.

@@ -1,4 +1,4 @@
-//! Rules as code: the wanted state of a set of rules, profiles and overrides, and the plan that leads to it.
+//! Rules as code: the wanted state of a set of rules, profiles, overrides and alerts, and the plan that leads to it.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,18 @@ use crate::rules::RuleBody;
 use crate::time::DateTime;
 use crate::words::Action;
 
+mod alert;
+
+pub use alert::{ApplyAlert, WEBHOOK_CHARS_MAX};
+
 /// Most rules of a set in one request.
 pub const APPLY_RULES_MAX: usize = 1_000;
 /// Most profiles of a set in one request. A tenant can have no more.
 pub const APPLY_PROFILES_MAX: usize = 100;
 /// Most overrides of a set in one request.
 pub const APPLY_OVERRIDES_MAX: usize = 1_000;
+/// Most alerts of a set in one request. A tenant can have no more.
+pub const APPLY_ALERTS_MAX: usize = 100;
 /// Most deletions of a request that names no other number.
 pub const ALLOW_DELETES_DEFAULT: u32 = 5;
 /// The set of a request that names none.
@@ -41,6 +47,9 @@ pub struct ApplyBody {
     /// The overrides, at most 1,000.
     #[serde(default)]
     pub overrides: Vec<ApplyOverride>,
+    /// The alerts, at most 100. A key that is restricted to namespaces cannot apply alerts.
+    #[serde(default)]
+    pub alerts: Vec<ApplyAlert>,
     /// Whether objects of the set that are not in the request are deleted.
     #[serde(default)]
     pub prune: bool,
@@ -141,6 +150,8 @@ pub enum ObjectKind {
     Profile,
     /// An override. The rule and the subject identify it; the name holds both.
     Override,
+    /// An alert. The set and the name identify it.
+    Alert,
 }
 
 /// The identity of an object.
@@ -149,7 +160,8 @@ pub enum ObjectKind {
 pub struct ObjectName {
     /// The kind.
     pub kind: ObjectKind,
-    /// The namespace: of a profile, that of its checks; of an override, that of its rule.
+    /// The namespace: of a profile, that of its checks; of an override, that of its rule; of an alert, that of its rule or of the
+    /// requests that it watches. Empty for an alert about all requests.
     pub namespace: String,
     /// The name: of an override, the rule and the subject, such as `login user=u-17`.
     pub name: String,
@@ -161,7 +173,7 @@ pub struct ObjectName {
 pub struct UpdatedObject {
     /// The kind.
     pub kind: ObjectKind,
-    /// `rule_…`, `profile_…` or `override_…`
+    /// `rule_…`, `profile_…`, `override_…` or `alert_…`
     pub id: String,
     /// The namespace.
     pub namespace: String,
@@ -171,7 +183,8 @@ pub struct UpdatedObject {
     pub changes: Vec<FieldChange>,
     /// Whether the object did not belong to the set before.
     pub adopted: bool,
-    /// The author of the last change before this one; null for an override, whose authors only the audit log names.
+    /// The author of the last change before this one; null for an override or alert, whose authors only
+    /// the audit log names.
     pub last_changed_by: Option<AuditActor>,
     /// The time of that change.
     pub last_changed_at: DateTime,
@@ -202,6 +215,19 @@ pub struct PlanWarning {
 }
 
 impl ApplyOverride {
+    /// An override of the API, whose rule has this namespace and name.
+    pub fn of(body: OverrideBody, namespace: String, rule: String) -> Self {
+        Self {
+            namespace,
+            rule,
+            subject: body.subject,
+            limits: body.limits,
+            action: body.action,
+            expires_at: body.expires_at,
+            reason: body.reason,
+        }
+    }
+
     /// The override as one of this rule.
     pub fn body(&self, rule_id: String) -> OverrideBody {
         OverrideBody {

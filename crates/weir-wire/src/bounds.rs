@@ -16,7 +16,9 @@ use weir_domain::reservation::{RESERVED_MAX_MS, RESERVED_MIN_MS};
 use weir_domain::rule::{CONDITIONS_MAX, COUNT_BY_MAX, DESCRIPTION_CHARS_MAX};
 
 use crate::api_keys::KEY_NAMESPACES_MAX;
-use crate::apply::{APPLY_OVERRIDES_MAX, APPLY_PROFILES_MAX, APPLY_RULES_MAX};
+use crate::apply::{
+    APPLY_ALERTS_MAX, APPLY_OVERRIDES_MAX, APPLY_PROFILES_MAX, APPLY_RULES_MAX, WEBHOOK_CHARS_MAX,
+};
 use crate::check::BATCH_MAX;
 use crate::deferred::{NOT_AFTER_MS_MAX, NOT_AFTER_MS_MIN};
 use crate::document;
@@ -101,6 +103,7 @@ fn fields() -> Vec<(&'static str, &'static str, Value)> {
     fields.extend(rule_fields());
     fields.extend(limit_fields());
     fields.extend(profile_fields());
+    fields.extend(alert_fields());
     fields.extend(other_fields());
     fields
 }
@@ -142,6 +145,7 @@ fn rule_fields() -> Vec<(&'static str, &'static str, Value)> {
         ("ApplyBody", "rules", json!({ "maxItems": APPLY_RULES_MAX })),
         ("ApplyBody", "profiles", json!({ "maxItems": APPLY_PROFILES_MAX })),
         ("ApplyBody", "overrides", json!({ "maxItems": APPLY_OVERRIDES_MAX })),
+        ("ApplyBody", "alerts", json!({ "maxItems": APPLY_ALERTS_MAX })),
         ("ApplyBody", "allow_deletes", json!({ "minimum": 0, "maximum": u32::MAX })),
         ("ApplyBody", "if_version", json!({ "minimum": 0, "maximum": i64::MAX })),
         ("ApplyRule", "renamed_from", json!({ "pattern": RULE_NAME, "maxLength": 63 })),
@@ -199,17 +203,41 @@ fn profile_fields() -> Vec<(&'static str, &'static str, Value)> {
     ]
 }
 
+fn alert_fields() -> Vec<(&'static str, &'static str, Value)> {
+    let percent = json!({ "minimum": 1, "maximum": 100 });
+    let thresholds = json!({
+        "minItems": 1,
+        "maxItems": THRESHOLDS_MAX,
+        "uniqueItems": true,
+        "items": with(json!({ "type": "integer" }), &percent),
+    });
+    let window = json!({ "minimum": 60, "maximum": WINDOW_S_MAX, "multipleOf": 60 });
+    let checks_min = json!({ "minimum": 1, "maximum": CHECKS_MIN_MAX });
+    let conditions = ["AlertBody", "ApplyAlert", "BacktestBody"].map(|schema| {
+        [
+            (schema, "share_percent", percent.clone()),
+            (schema, "window_s", window.clone()),
+            (schema, "checks_min", checks_min.clone()),
+        ]
+    });
+    let others = [
+        ("AlertBody", "thresholds_percent", thresholds.clone()),
+        ("BacktestBody", "alert_id", json!({ "pattern": id("alert") })),
+        ("ApplyAlert", "name", json!({ "minLength": 1, "maxLength": 100, "pattern": TITLE })),
+        ("ApplyAlert", "webhook", json!({ "minLength": 1, "maxLength": WEBHOOK_CHARS_MAX })),
+        ("ApplyAlert", "namespace", json!({ "pattern": NAMESPACE })),
+        ("ApplyAlert", "rule", json!({ "pattern": RULE_NAME, "maxLength": 63 })),
+        ("ApplyAlert", "thresholds_percent", thresholds),
+    ];
+    conditions.into_iter().flatten().chain(others).collect()
+}
+
 fn other_fields() -> Vec<(&'static str, &'static str, Value)> {
     const URL: &str = "^https?://[^\\s\\u0000-\\u001F\\u007F-\\u009F]+$";
     let list = |most: usize| json!({ "minItems": 1, "maxItems": most });
-    let percent = json!({ "type": "integer", "minimum": 1, "maximum": 100 });
-    let thresholds = json!({ "uniqueItems": true, "items": percent });
     let subjects = json!({ "items": with(json!({ "type": "object" }), &texts(COUNT_BY_MAX)) });
     let key = json!({ "minLength": 1, "maxLength": IDEMPOTENCY_KEY_BYTES_MAX });
     let reservation = json!({ "pattern": RESERVATION, "maxLength": RESERVATION_CHARS_MAX });
-    let window = json!({ "minimum": 60, "maximum": WINDOW_S_MAX, "multipleOf": 60 });
-    let share = json!({ "minimum": 1, "maximum": 100 });
-    let checks_min = json!({ "minimum": 1, "maximum": CHECKS_MIN_MAX });
     let reason = json!({ "pattern": PROSE, "maxLength": REASON_CHARS_MAX });
     let attributes = json!({ "minProperties": 1, "maxProperties": COUNT_BY_MAX });
     let namespaces = json!({ "items": { "type": "string", "pattern": NAMESPACE } });
@@ -254,14 +282,6 @@ fn other_fields() -> Vec<(&'static str, &'static str, Value)> {
             json!({ "minimum": NOT_AFTER_MS_MIN, "maximum": NOT_AFTER_MS_MAX }),
         ),
         ("BatchBody", "checks", list(BATCH_MAX)),
-        ("AlertBody", "thresholds_percent", with(list(THRESHOLDS_MAX), &thresholds)),
-        ("AlertBody", "share_percent", share.clone()),
-        ("AlertBody", "window_s", window.clone()),
-        ("AlertBody", "checks_min", checks_min.clone()),
-        ("BacktestBody", "alert_id", json!({ "pattern": id("alert") })),
-        ("BacktestBody", "share_percent", share),
-        ("BacktestBody", "window_s", window),
-        ("BacktestBody", "checks_min", checks_min),
         ("TraceBody", "text", json!({ "maxLength": TRACE_BYTES_MAX })),
         ("WebhookBody", "url", json!({ "maxLength": 2000, "pattern": URL })),
     ]

@@ -5,19 +5,20 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use weir_domain::id::AlertId;
 use weir_http::problem::Problem;
+use weir_store::AlertRow;
 use weir_wire::alerts::{Alert, AlertBody};
 use weir_wire::problem::ErrorCode;
 
 use crate::actor::{By, Editor};
-use crate::alerts;
+use crate::alerts::{self, CheckedAlert};
 use crate::answers::to_value;
-use crate::change::Object;
+use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::input::Input;
 use crate::state::ControlState;
 
 /// The most alerts of a tenant.
-const ALERTS_MAX: u64 = 100;
+pub(crate) const ALERTS_MAX: u64 = 100;
 
 /// Make an alert.
 #[utoipa::path(post, path = "/tenants/{tenant}/alerts", operation_id = "alerts_create", tag = "alerts",
@@ -33,14 +34,25 @@ pub(crate) async fn create(
     Input { body, once }: Input<AlertBody>,
 ) -> Result<Response, ControlError> {
     let mut change = control.change("alerts.create", caller, once).await?;
-    let id = control.id(AlertId::new);
-    let write = alerts::write(&mut change, id, body).await?;
-    if change.tx.alerts().count(write.tenant_id).await? >= ALERTS_MAX {
+    let checked = alerts::checked(&mut change, body).await?;
+    let alert = alerts::alert(insert(&control, &mut change, checked, None).await?);
+    change.answer(StatusCode::CREATED, &alert).await
+}
+
+/// Inserts a checked alert, which belongs to a set of rules as code if one is given, and records it in the audit log.
+pub(crate) async fn insert(
+    control: &ControlState,
+    change: &mut Change,
+    alert: CheckedAlert,
+    managed_by: Option<&str>,
+) -> Result<AlertRow, ControlError> {
+    if change.tx.alerts().count(change.caller.tenant_id).await? >= ALERTS_MAX {
         let detail = format!("the tenant has {ALERTS_MAX} alerts, which is the most");
         return Err(Problem::new(ErrorCode::Conflict, detail).into());
     }
-    let alert = alerts::alert(change.tx.alerts().insert(&write).await?);
-    let object = Object::new("alert", &id);
-    change.audit("alert.create", object, None, Some(to_value(&alert)?)).await?;
-    change.answer(StatusCode::CREATED, &alert).await
+    let write = alerts::write(change, control.id(AlertId::new), alert, managed_by);
+    let row = change.tx.alerts().insert(&write).await?;
+    let after = to_value(&alerts::alert(row.clone()))?;
+    change.audit("alert.create", Object::new("alert", &row.id), None, Some(after)).await?;
+    Ok(row)
 }

@@ -9,7 +9,7 @@ use weir_http::problem::Problem;
 use crate::actor::{By, Editor};
 use crate::alerts;
 use crate::answers::to_value;
-use crate::change::Object;
+use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::input::Once;
 use crate::state::ControlState;
@@ -28,8 +28,13 @@ pub(crate) async fn delete(
 ) -> Result<Response, ControlError> {
     let id: AlertId = alert.parse().map_err(|_| Problem::not_found())?;
     let mut change = control.change("alerts.delete", caller, Once::not_stored()).await?;
+    delete_stored(&mut change, id).await?;
+    change.done().await
+}
+
+/// Deletes an alert and records it in the audit log.
+pub(crate) async fn delete_stored(change: &mut Change, id: AlertId) -> Result<(), ControlError> {
     let row = change.tx.alerts().delete(change.caller.tenant_id, id).await?;
     let before = to_value(&alerts::alert(row.ok_or_else(Problem::not_found)?))?;
-    change.audit("alert.delete", Object::new("alert", &id), Some(before), None).await?;
-    change.done().await
+    change.audit("alert.delete", Object::new("alert", &id), Some(before), None).await
 }

@@ -1,7 +1,6 @@
 //! Checks that the subject of an alert exists: a rule and, for an alert about quotas, a quota of it.
 
-use weir_domain::alert::{Condition, Watched};
-use weir_domain::algorithm::Algorithm;
+use weir_domain::alert::{Condition, Watched, watchable};
 use weir_domain::id::TenantId;
 use weir_http::problem::Problem;
 use weir_store::Tx;
@@ -23,12 +22,9 @@ pub(super) async fn must_be_there(
     let row = tx.rules().find(tenant_id, rule_id).await?;
     let row =
         row.ok_or_else(|| Problem::invalid_field("rule_id", "is not a rule of this tenant"))?;
-    let rule = CheckedRule::stored(&row)?.rule;
-    let has_quota =
-        rule.limits().iter().any(|limit| matches!(limit.algorithm, Algorithm::Quota(_)));
-    if of_quotas && !has_quota {
-        let reason = "names a rule without a quota; choose one that has a limit of that kind";
-        return Err(Problem::invalid_field("rule_id", reason).into());
+    if of_quotas {
+        let rule = CheckedRule::stored(&row)?.rule;
+        watchable(&rule).map_err(|reason| Problem::invalid_field("rule_id", reason))?;
     }
     Ok(())
 }

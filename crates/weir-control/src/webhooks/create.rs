@@ -18,7 +18,7 @@ use crate::state::ControlState;
 use crate::{api_keys, webhooks};
 
 /// The most webhooks of a tenant.
-const WEBHOOKS_MAX: u64 = 20;
+pub(crate) const WEBHOOKS_MAX: u64 = 20;
 
 /// Make a webhook. Its secret is in this answer and nowhere else, ever.
 #[utoipa::path(post, path = "/tenants/{tenant}/webhooks", operation_id = "webhooks_create", tag = "alerts",

@@ -152,6 +152,57 @@ expires_at: \"2027-01-01T00:00:00Z\", reason: \"moving: house\" }
     assert_eq!(set.overrides(), overrides);
 }
 
+#[test]
+fn alerts_are_read_as_they_were_and_have_no_defaults() {
+    let one = |json: Value| -> ApplyAlert { serde_json::from_value(json).expect("an alert") };
+    let alerts = [
+        one(json!({
+            "name": "1.10", "webhook": "on call: nights", "enabled": false, "kind": "denial_share",
+            "namespace": "api", "share_percent": 20, "window_s": 5_400, "checks_min": 7,
+        })),
+        one(json!({
+            "name": "nearly used up", "webhook": "ops", "kind": "quota", "namespace": "web",
+            "rule": "monthly", "thresholds_percent": [50],
+        })),
+    ];
+    let text: String = alerts.iter().map(alert_manifest).collect();
+    let expected = "\
+---
+apiVersion: weir/v1
+kind: Alert
+metadata: { name: \"1.10\" }
+spec:
+  webhook: \"on call: nights\"
+  enabled: false
+  kind: denial_share
+  namespace: api
+  share_percent: 20
+  window: 90m
+  checks_min: 7
+---
+apiVersion: weir/v1
+kind: Alert
+metadata: { name: \"nearly used up\" }
+spec:
+  webhook: ops
+  kind: quota
+  namespace: web
+  rule: monthly
+  thresholds_percent: [50]
+";
+    assert_eq!(text, expected);
+    let file = SourceFile { name: "a.yaml".to_owned(), text: text.clone() };
+    let set = RuleSet::read(&[file]).unwrap_or_else(|wrong| panic!("{wrong:?}\n{text}"));
+    assert_eq!(set.alerts(), alerts);
+
+    let default = one(json!({
+        "name": "a", "webhook": "ops", "enabled": true, "kind": "denial_share", "namespace": "default",
+        "rule": "login", "share_percent": 5, "window_s": 300, "checks_min": 100,
+    }));
+    let spec = "spec:\n  webhook: ops\n  kind: denial_share\n  rule: login\n  share_percent: 5\n";
+    assert!(alert_manifest(&default).ends_with(spec), "{}", alert_manifest(&default));
+}
+
 proptest! {
     #[test]
     fn exported_rule_is_read_as_it_was(

@@ -61,7 +61,7 @@ fn every_error_has_its_file_line_and_column() {
             "kind: Rule",
             "kind: Rules",
             "3:1",
-            "`kind` must be `Rule`, `Gateway`, `EnvoyDomains` or `Overrides`",
+            "`kind` must be `Rule`, `Gateway`, `EnvoyDomains`, `Overrides` or `Alert`",
         ),
         ("weir/v1", "weir/v2", "2:1", "`apiVersion` must be `weir/v1`"),
         ("  block: 10m", "  name: login", "13:3", "`name` belongs in `metadata`"),
@@ -243,4 +243,87 @@ fn every_error_of_an_override_has_its_place() {
     assert_eq!(first.as_deref(), Some("a.yaml:5:83: `limits[0].window_ms` is wrong"));
     let second = located("overrides[1].subject");
     assert_eq!(second.as_deref(), Some("a.yaml:6:5: `subject` is wrong"));
+}
+
+const ALERTS: &str = "\
+apiVersion: weir/v1
+kind: Alert
+metadata: { name: 17 }
+spec:
+  webhook: on call
+  kind: denial_share
+  namespace: api
+  rule: login
+  share_percent: 20
+  window: 10m
+---
+apiVersion: weir/v1
+kind: Alert
+metadata: { name: nearly used up }
+spec: { webhook: on call, kind: quota, rule: monthly }
+";
+
+const MONTHLY: &str = "\
+apiVersion: weir/v1
+kind: Rule
+metadata: { name: monthly }
+spec: { limits: [{ algorithm: quota, limit: 5, period: month }] }
+";
+
+#[test]
+fn documented_alerts_are_read() {
+    let files = [file("a.yaml", ALERTS), file("b.yaml", LOGIN), file("c.yaml", MONTHLY)];
+    let set = RuleSet::read(&files).unwrap();
+    let alerts = serde_json::to_value(set.alerts()).unwrap();
+    assert_eq!(
+        alerts[0],
+        json!({
+            "name": "17", "webhook": "on call", "enabled": true, "kind": "denial_share",
+            "namespace": "api", "rule": "login", "share_percent": 20, "window_s": 600,
+        })
+    );
+    assert_eq!(
+        set.alerts()[1].rule(),
+        Some(("default".to_owned(), "monthly".to_owned())),
+        "the namespace of a rule has a default"
+    );
+}
+
+#[test]
+fn every_error_of_an_alert_has_its_place() {
+    for (from, to, place, text) in [
+        ("name: 17", "names: 17", "3:13", "unknown field `names`"),
+        ("name: 17", "name: \"\"", "3:13", "`name` must not be empty"),
+        ("name: 17", "name: nearly used up", "14:13", "is also in a.yaml:3:13"),
+        ("share_percent: 20", "share_percent: 101", "9:3", "`share_percent` must be"),
+        ("share_percent: 20", "share: 20", "9:3", "unknown field `share`"),
+        ("share_percent: 20", "name: x", "9:3", "`name` belongs in `metadata`"),
+        ("window: 10m", "window: 61s", "10:3", "`window_s` must be whole minutes"),
+        ("window: 10m", "window: 500ms", "10:3", "`window` must be a time"),
+        ("window: 10m", "window: 10m\n  window_s: 600", "10:3", "are the same field"),
+        ("namespace: api", "namespace: Api", "7:3", "`namespace` must be"),
+        ("kind: denial_share", "kind: denials", "6:3", "unknown variant `denials`"),
+        ("rule: monthly", "rule: Monthly", "15:40", "`rule` must be"),
+        (", rule: monthly", "", "15:1", "`rule` must name"),
+        (
+            "rule: monthly",
+            "namespace: api, rule: login",
+            "15:56",
+            "`rule` names a rule without a quota",
+        ),
+        ("webhook: on call\n", "webhook: \"\"\n", "5:3", "`webhook` must be 1 to 2000"),
+    ] {
+        assert!(ALERTS.contains(from), "{from}");
+        let files = [file("a.yaml", &ALERTS.replace(from, to)), file("b.yaml", LOGIN)];
+        let found = RuleSet::read(&files).expect_err(to);
+        let found: Vec<_> = found.iter().map(ToString::to_string).collect();
+        assert!(found[0].starts_with(&format!("a.yaml:{place}: ")), "{from} -> {to}: {found:?}");
+        assert!(found[0].contains(text), "{from} -> {to}: {found:?}");
+    }
+    let set = RuleSet::read(&[file("a.yaml", ALERTS)]).unwrap();
+    let located = |field: &str| set.locate(field, "is wrong").map(|found| found.to_string());
+    assert_eq!(located("alerts[0].window_s").as_deref(), Some("a.yaml:10:3: `window_s` is wrong"));
+    assert_eq!(located("alerts[1].webhook").as_deref(), Some("a.yaml:15:9: `webhook` is wrong"));
+    assert_eq!(located("alerts[1].name").as_deref(), Some("a.yaml:14:13: `name` is wrong"));
+    assert_eq!(located("alerts[2].name"), None);
 }

@@ -3,17 +3,19 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
 use reqwest::{Method, RequestBuilder, Response};
 use serde::de::DeserializeOwned;
+use weir_wire::alerts::Alert;
 use weir_wire::apply::{ApplyAnswer, ApplyBody};
 use weir_wire::overrides::OverrideAnswer;
 use weir_wire::page::Page;
-use weir_wire::problem::{FieldProblem, ProblemBody};
+use weir_wire::problem::{ErrorCode, FieldProblem, ProblemBody};
 use weir_wire::profiles::ProfileAnswer;
 use weir_wire::replicas::Replicas;
 use weir_wire::rules::RuleAnswer;
+use weir_wire::webhooks::Webhook;
 
 /// The longest time for an answer. An apply of a thousand rules takes seconds.
 const DEADLINE: Duration = Duration::from_mins(1);
@@ -134,18 +136,33 @@ impl Api {
         Ok(page.data)
     }
 
+    /// All alerts and all webhooks. A tenant has fewer of each than a page holds. `None` if the key is restricted to namespaces.
+    pub async fn alerts(&self) -> anyhow::Result<Option<(Vec<Alert>, Vec<Webhook>)>> {
+        let alerts: Page<Alert> = match self.ask(&format!("/alerts?limit={PAGE}")).await? {
+            Ok(page) => page,
+            Err(problem) if problem.code == ErrorCode::Forbidden => return Ok(None),
+            Err(problem) => bail!("{}", problem.detail),
+        };
+        let webhooks: Page<Webhook> = self.get(&format!("/webhooks?limit={PAGE}")).await?;
+        Ok(Some((alerts.data, webhooks.data)))
+    }
+
     /// The running gates.
     pub async fn gates(&self) -> anyhow::Result<Replicas> {
         self.get("/replicas").await
     }
 
     async fn get<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<T> {
+        self.ask(path).await?.map_err(|problem| anyhow!("{}", problem.detail))
+    }
+
+    /// The answer, or the problem of a refusal.
+    async fn ask<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<Result<T, ProblemBody>> {
         let response = self.send(self.request(Method::GET, path)).await?;
         if response.status().is_success() {
-            return read(response).await;
+            return Ok(Ok(read(response).await?));
         }
-        let problem = problem(response).await?;
-        bail!("{}", problem.detail)
+        Ok(Err(problem(response).await?))
     }
 
     fn request(&self, method: Method, path: &str) -> RequestBuilder {

@@ -30,7 +30,7 @@ pub async fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
     }
     print_valid(&args.output, &set.warnings(), &set.bounds())?;
     if !args.output.is_json() {
-        let others = others(set.profiles().len(), set.overrides().len());
+        let others = others(set.profiles().len(), set.overrides().len(), set.alerts().len());
         say(&format!("{} rules{others} are valid", set.rules().len()))?;
     }
     Ok(Outcome::Done)
@@ -45,6 +45,7 @@ impl CheckArgs {
             rules: set.rules(),
             profiles: set.profiles(),
             overrides: set.overrides(),
+            alerts: set.alerts(),
             prune: false,
             allow_deletes: 0,
             adopt: true,

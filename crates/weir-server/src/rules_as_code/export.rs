@@ -1,4 +1,4 @@
-//! `weir export`: the rules, profiles and overrides of a tenant as files.
+//! `weir export`: the rules, profiles, overrides and alerts of a tenant as files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,15 +6,17 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use weir_manifest::export::{manifest, override_manifest, profile_manifest};
-use weir_wire::apply::{APPLY_OVERRIDES_MAX, ApplyOverride};
+use weir_manifest::export::{alert_manifest, manifest, override_manifest, profile_manifest};
+use weir_wire::apply::{APPLY_OVERRIDES_MAX, ApplyAlert, ApplyOverride};
 use weir_wire::overrides::OverrideAnswer;
 use weir_wire::profiles::ProfileBody;
 use weir_wire::rules::{RuleAnswer, RuleBody};
 
 use super::api::{Address, Api};
 use super::outcome::Outcome;
-use super::output::{others, say};
+use super::output::{others, say, warn};
+
+mod alerts;
 
 #[derive(Debug, Args)]
 pub struct ExportArgs {
@@ -29,6 +31,9 @@ pub struct ExportArgs {
     /// Leave out overrides
     #[arg(long)]
     without_overrides: bool,
+    /// Leave out alerts
+    #[arg(long)]
+    without_alerts: bool,
     /// Write files into this folder, instead of printing them
     #[arg(long)]
     dir: Option<PathBuf>,
@@ -41,6 +46,7 @@ pub struct Objects {
     pub profiles: Vec<ProfileBody>,
     /// The overrides of each rule.
     pub overrides: Vec<Vec<ApplyOverride>>,
+    pub alerts: Vec<ApplyAlert>,
 }
 
 pub async fn run(args: &ExportArgs) -> anyhow::Result<Outcome> {
@@ -50,6 +56,7 @@ pub async fn run(args: &ExportArgs) -> anyhow::Result<Outcome> {
         bail!("the rule {}/{} cannot be read", rule.rule.namespace, rule.rule.name);
     }
     let overrides = args.overrides(&api, &rules).await?;
+    let alerts = args.alerts(&api, &rules).await?;
     let rules = rules.into_iter().filter(|rule| args.exports(rule.managed_by.as_ref()));
     let rules = rules.map(|rule| rule.rule).collect();
     let profiles = api.profiles().await?;
@@ -58,7 +65,7 @@ pub async fn run(args: &ExportArgs) -> anyhow::Result<Outcome> {
         args.namespace.as_ref().is_none_or(|namespace| *namespace == profile.namespace)
     };
     let profiles = profiles.map(|answer| answer.profile).filter(|profile| of_namespace(profile));
-    let objects = Objects { rules, profiles: profiles.collect(), overrides };
+    let objects = Objects { rules, profiles: profiles.collect(), overrides, alerts };
     write(&objects, args.dir.as_ref())?;
     Ok(Outcome::Done)
 }
@@ -67,6 +74,21 @@ impl ExportArgs {
     /// Whether objects of this owner are wanted.
     fn exports(&self, owner: Option<&String>) -> bool {
         self.set.is_none() || owner == self.set.as_ref()
+    }
+
+    /// The alerts, in the order of their names.
+    async fn alerts(&self, api: &Api, rules: &[RuleAnswer]) -> anyhow::Result<Vec<ApplyAlert>> {
+        if self.without_alerts {
+            return Ok(Vec::new());
+        }
+        let Some((mut found, webhooks)) = api.alerts().await? else {
+            warn("alerts are left out, because the key is restricted to namespaces");
+            return Ok(Vec::new());
+        };
+        found.retain(|alert| self.exports(alert.managed_by.as_ref()));
+        let mut wanted = alerts::wanted(found, &webhooks, rules)?;
+        wanted.retain(|alert| self.namespace.is_none() || alert.namespace == self.namespace);
+        alerts::in_order(wanted)
     }
 
     /// The overrides of each rule, in the order of the rules.
@@ -100,26 +122,18 @@ impl ExportArgs {
 }
 
 fn wanted(rule: &RuleBody, answer: OverrideAnswer) -> ApplyOverride {
-    let body = answer.body;
-    ApplyOverride {
-        namespace: rule.namespace.clone(),
-        rule: rule.name.clone(),
-        subject: body.subject,
-        limits: body.limits,
-        action: body.action,
-        expires_at: body.expires_at,
-        reason: body.reason,
-    }
+    ApplyOverride::of(answer.body, rule.namespace.clone(), rule.name.clone())
 }
 
-/// Prints objects, or writes them into a folder: `<namespace>/<name>.yaml`, `<namespace>/<rule>.overrides.yaml`, and
-/// `<name>.yaml` for a profile.
+/// Prints objects, or writes them into a folder: `<namespace>/<name>.yaml`, `<namespace>/<rule>.overrides.yaml`, `<name>.yaml` for
+/// a profile, and `tenant.alerts.yaml`.
 pub fn write(objects: &Objects, folder: Option<&PathBuf>) -> anyhow::Result<()> {
-    let Objects { rules, profiles, overrides } = objects;
+    let Objects { rules, profiles, overrides, alerts } = objects;
     let Some(folder) = folder else {
         let manifests = rules.iter().map(manifest).chain(profiles.iter().map(profile_manifest));
         let overrides = overrides.iter().map(|of_rule| override_manifest(of_rule));
-        return say(&manifests.chain(overrides).collect::<String>());
+        let alerts = alerts.iter().map(alert_manifest);
+        return say(&manifests.chain(overrides).chain(alerts).collect::<String>());
     };
     for rule in rules {
         let folder = folder.join(&rule.namespace);
@@ -133,7 +147,13 @@ pub fn write(objects: &Objects, folder: Option<&PathBuf>) -> anyhow::Result<()> 
         let name = format!("{}.overrides", first.rule);
         write_file(&folder.join(&first.namespace), &name, &override_manifest(of_rule))?;
     }
-    let others = others(profiles.len(), overrides.iter().map(Vec::len).sum());
+    if !alerts.is_empty() {
+        // No profile can have this name.
+        let text: String = alerts.iter().map(alert_manifest).collect();
+        write_file(folder, "tenant.alerts", &text)?;
+    }
+    let overrides = overrides.iter().map(Vec::len).sum();
+    let others = others(profiles.len(), overrides, alerts.len());
     say(&format!("{} rules{others} written to {}", rules.len(), folder.display()))
 }
 

@@ -59,7 +59,7 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<Outcome> {
             }
         }
     }
-    let objects = Objects { rules, profiles: domains, overrides: Vec::new() };
+    let objects = Objects { rules, profiles: domains, ..Objects::default() };
     write(&objects, args.dir.as_ref())?;
     Ok(outcome)
 }

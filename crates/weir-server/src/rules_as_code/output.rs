@@ -127,11 +127,13 @@ fn finding(finding: &Finding) -> Value {
 }
 
 /// The numbers of objects beside rules, such as ` and 2 profiles`.
-pub fn others(profiles: usize, overrides: usize) -> String {
-    match (profiles, overrides) {
-        (0, 0) => String::new(),
-        (profiles, 0) => format!(" and {profiles} profiles"),
-        (0, overrides) => format!(" and {overrides} overrides"),
-        (profiles, overrides) => format!(", {profiles} profiles and {overrides} overrides"),
+pub fn others(profiles: usize, overrides: usize, alerts: usize) -> String {
+    let counts = [(profiles, "profiles"), (overrides, "overrides"), (alerts, "alerts")];
+    let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+    let mut parts: Vec<_> = counts.map(|(count, kind)| format!("{count} {kind}")).collect();
+    match parts.pop() {
+        None => String::new(),
+        Some(last) if parts.is_empty() => format!(" and {last}"),
+        Some(last) => format!(", {} and {last}", parts.join(", ")),
     }
 }

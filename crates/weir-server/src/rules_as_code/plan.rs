@@ -53,6 +53,7 @@ impl PlanArgs {
             rules: set.rules(),
             profiles: set.profiles(),
             overrides: set.overrides(),
+            alerts: set.alerts(),
             prune: self.prune,
             allow_deletes: self.allow_deletes,
             adopt: self.adopt,
@@ -123,6 +124,7 @@ fn label(kind: ObjectKind, namespace: &str, name: &str) -> String {
         ObjectKind::Rule => format!("{namespace}/{name}"),
         ObjectKind::Profile => format!("profile {name}"),
         ObjectKind::Override => format!("override {namespace}/{name}"),
+        ObjectKind::Alert => format!("alert {name}"),
     }
 }
 

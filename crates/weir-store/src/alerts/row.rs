@@ -1,5 +1,6 @@
 //! The columns of an alert.
 
+use serde_json::{Value, json};
 use time::OffsetDateTime;
 use uuid::Uuid;
 use weir_domain::alert::{Condition, Watched};
@@ -24,6 +25,10 @@ pub struct AlertRow {
     pub enabled: bool,
     /// The condition under which the alert fires.
     pub condition: Condition,
+    /// The set of rules as code to which the alert belongs.
+    pub managed_by: Option<String>,
+    /// Whether the alert differs from what the last apply of its set wrote.
+    pub edited: bool,
     /// The time of the last firing.
     pub fired_at: Option<Timestamp>,
     /// The creator: an e-mail address, or `key` and the key's name.
@@ -48,6 +53,8 @@ pub(super) struct Row {
     pub(super) share_percent: Option<i16>,
     pub(super) window_s: Option<i32>,
     pub(super) checks_min: Option<i64>,
+    pub(super) managed_by: Option<String>,
+    pub(super) applied: Option<Value>,
     pub(super) fired_at: Option<OffsetDateTime>,
     pub(super) created_by: String,
     pub(super) created_at: OffsetDateTime,
@@ -73,6 +80,8 @@ macro_rules! query_alerts {
                 share_percent,
                 window_s,
                 checks_min,
+                managed_by,
+                applied,
                 fired_at,
                 created_by,
                 created_at,
@@ -127,19 +136,44 @@ impl Columns {
     }
 }
 
+/// The values that an apply writes and that a later edit can change.
+pub(super) fn content(
+    name: &str,
+    webhook_id: WebhookId,
+    enabled: bool,
+    columns: &Columns,
+) -> Value {
+    json!({
+        "name": name,
+        "webhook_id": webhook_id.to_string(),
+        "enabled": enabled,
+        "kind": columns.kind,
+        "rule_id": columns.rule_id.map(|id| id.to_string()),
+        "namespace": columns.namespace,
+        "thresholds_percent": columns.thresholds_percent,
+        "share_percent": columns.share_percent,
+        "window_s": columns.window_s,
+        "checks_min": columns.checks_min,
+    })
+}
+
 impl TryFrom<Row> for AlertRow {
     type Error = StoreError;
 
     fn try_from(row: Row) -> Result<Self, StoreError> {
         let condition = condition(&row)
             .ok_or_else(|| StoreError::corrupt(format!("an alert of kind {}", row.kind)))?;
+        let webhook_id = WebhookId::from_u128(row.webhook_id.as_u128());
+        let now = content(&row.name, webhook_id, row.enabled, &Columns::of(&condition));
         Ok(Self {
             id: AlertId::from_u128(row.id.as_u128()),
             tenant_id: TenantId::from_u128(row.tenant_id.as_u128()),
             name: row.name,
-            webhook_id: WebhookId::from_u128(row.webhook_id.as_u128()),
+            webhook_id,
             enabled: row.enabled,
             condition,
+            edited: row.managed_by.is_some() && row.applied.is_some_and(|applied| applied != now),
+            managed_by: row.managed_by,
             fired_at: row.fired_at.map(timestamp),
             created_by: row.created_by,
             created_at: timestamp(row.created_at),

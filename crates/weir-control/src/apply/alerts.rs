@@ -1,0 +1,79 @@
+//! The wanted alerts of a set. They are planned and written after the rules that they watch.
+
+use std::collections::HashMap;
+
+use weir_http::problem::Problem;
+use weir_wire::apply::{APPLY_ALERTS_MAX, ApplyAnswer, ApplyBody, UpdatedObject};
+use weir_wire::problem::FieldProblem;
+
+use crate::actor::Caller;
+use crate::alerts::create::insert;
+use crate::alerts::delete::delete_stored;
+use crate::alerts::update::update_stored;
+use crate::apply::alerts::plan::{Create, Plan, Update, path};
+use crate::change::Change;
+use crate::error::ControlError;
+use crate::state::ControlState;
+
+mod plan;
+mod targets;
+
+/// Checks what needs no rule and no webhook. A key that is restricted to namespaces must not send messages to the webhooks of the
+/// tenant.
+pub(super) fn checked(caller: &Caller, body: &ApplyBody) -> Result<(), Problem> {
+    if !body.alerts.is_empty() && caller.namespaces.are_restricted() {
+        let detail = "this key is restricted to namespaces, and alerts are sent to webhooks of the whole tenant; \
+                      apply `alerts` with another key";
+        return Err(Problem::forbidden(detail));
+    }
+    if body.alerts.len() > APPLY_ALERTS_MAX {
+        let reason = format!("must hold at most {APPLY_ALERTS_MAX} alerts");
+        return Err(Problem::invalid_field("alerts", reason));
+    }
+    let mut seen = HashMap::new();
+    let mut wrong = Vec::new();
+    for (at, wanted) in body.alerts.iter().enumerate() {
+        if let Some(first) = seen.insert(&wanted.name, at) {
+            let reason = format!("is the name of alerts[{first}] too");
+            wrong.push(FieldProblem::new(format!("{}.name", path(at)), reason));
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(Problem::invalid(wrong)) }
+}
+
+/// Plans and writes the alerts, deletions first, since they free names and room, and adds them to the answer.
+pub(super) async fn execute(
+    control: &ControlState,
+    change: &mut Change,
+    body: &ApplyBody,
+    answer: &mut ApplyAnswer,
+) -> Result<(), ControlError> {
+    let Plan { deletes, updates, creates, unchanged } = Plan::new(change, body).await?;
+    answer.unchanged += unchanged;
+    for (id, object) in deletes {
+        delete_stored(change, id).await?;
+        answer.deleted.push(object);
+    }
+    for update in updates {
+        let Update { at, before, after, adopted, changes, object } = update;
+        let (id, changed_at) = (before.id, before.updated_at);
+        let written = update_stored(change, before, after, Some(&body.set)).await;
+        written.map_err(|error| error.below(&path(at)))?;
+        answer.updated.push(UpdatedObject {
+            kind: object.kind,
+            id: id.to_string(),
+            namespace: object.namespace,
+            name: object.name,
+            changes,
+            adopted,
+            last_changed_by: None,
+            last_changed_at: changed_at.into(),
+        });
+    }
+    for Create { at, alert, object } in creates {
+        let written = insert(control, change, alert, Some(&body.set)).await;
+        written.map_err(|error| error.below(&path(at)))?;
+        answer.created.push(object);
+    }
+    Ok(())
+}
