@@ -1,6 +1,8 @@
 //! Overrides, and the counters of their subjects.
 
 use gloo_net::http::Method;
+use serde_json::{Value, json};
+use weir_wire::apply::ApplyOverride;
 use weir_wire::overrides::{BulkOverridesAnswer, BulkOverridesBody, OverrideAnswer, OverrideBody};
 use weir_wire::page::Page;
 use weir_wire::tester::{InspectAnswer, InspectBody, ResetAnswer, ResetBody};
@@ -65,6 +67,18 @@ impl Api {
         body: &OverrideBody,
     ) -> Result<OverrideAnswer, Problem> {
         self.create(format!("/tenants/{tenant}/overrides"), body).await
+    }
+
+    /// Creates an override that belongs to a set of rules as code. Returns whether there was none.
+    pub async fn create_override_of_set(
+        self,
+        tenant: &str,
+        set: &str,
+        wanted: &ApplyOverride,
+    ) -> Result<bool, Problem> {
+        let body = json!({ "set": set, "overrides": [wanted] });
+        let plan: Value = self.create(format!("/tenants/{tenant}/apply"), &body).await?;
+        Ok(plan["created"].as_array().is_some_and(|created| !created.is_empty()))
     }
 
     /// Replaces an override if its revision is still current; fails with `stale` otherwise.

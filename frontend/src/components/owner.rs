@@ -1,4 +1,5 @@
-//! The question before an edit of an object that belongs to a set of rules as code, and the note in dialogs that ask already.
+//! The mark of an object that belongs to a set of rules as code, the question before an edit of it, and the note in dialogs that ask
+//! already.
 
 use leptos::prelude::*;
 use weir_wire::rules::RuleAnswer;
@@ -6,6 +7,17 @@ use weir_wire::rules::RuleAnswer;
 use crate::components::feedback::Warning;
 use crate::components::field::Checkbox;
 use crate::model::owners;
+
+/// The set of an object, and whether its files have another object.
+pub fn files_mark(set: Option<&String>, edited: bool) -> Option<AnyView> {
+    let set = set?.clone();
+    let (class, text) = if edited {
+        ("note", format!("Differs from the files of {set}"))
+    } else {
+        ("muted one-line", format!("As in the files of {set}"))
+    };
+    Some(view! { <div class=class title=text.clone()>{text.clone()}</div> }.into_any())
+}
 
 /// Names the sets that own some of the rules of a dialog.
 pub fn note_of_rules(rules: &[RuleAnswer]) -> Option<AnyView> {

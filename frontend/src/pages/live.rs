@@ -17,7 +17,7 @@ use crate::model::live_filter::LiveFilter;
 use crate::model::live_series::{live_series, silent};
 use crate::model::number::quantity;
 use crate::pages::namespace_filter::NamespaceFilter;
-use crate::pages::subject_actions::SubjectActions;
+use crate::pages::subject_actions::{SubjectActions, SubjectQuestion};
 use crate::pages::traffic::{DenialGroups, DenialTable, Tile};
 use facets::Facets;
 use stream::MAX_TICKS;
@@ -140,6 +140,7 @@ fn Denials(stream: Stream, filter: RwSignal<LiveFilter>, grouped: RwSignal<bool>
         }
     };
     view! {
+        <SubjectQuestion actions />
         <Show when=move || !none.get() fallback=move || view! { <NoDenials stream filter /> }>{list}</Show>
     }
 }

@@ -16,6 +16,7 @@ use crate::api::{Api, OverrideSearch, Problem};
 use crate::components::badge::ModeBadge;
 use crate::components::dialog::ConfirmByName;
 use crate::components::feedback::{Skeleton, SubmitProblem, remark};
+use crate::components::owner::files_mark;
 use crate::components::page::PageHeader;
 use crate::components::remote_data::{RemoteData, fetch_data, show_latest_shaped, show_shaped};
 use crate::components::require_role::{RequireRole, RoleLink};
@@ -108,6 +109,7 @@ fn Summary(rule: RuleAnswer) -> impl IntoView {
 fn Facts(rule: RuleAnswer) -> impl IntoView {
     let body = rule.rule;
     let limited = body.action == Action::Limit;
+    let files = files_mark(rule.managed_by.as_ref(), rule.edited);
     view! {
         <dl class="facts card aside">
             <dt>"Namespace"</dt><dd><code>{body.namespace}</code></dd>
@@ -115,6 +117,7 @@ fn Facts(rule: RuleAnswer) -> impl IntoView {
             {limited.then(|| view! { <dt>"If Redis is unavailable"</dt><dd>{body.on_store_failure.title()}</dd> })}
             <dt>"Revision"</dt><dd>{rule.revision}", live since rulebook version "{rule.rulebook_version}</dd>
             <RolloutStatus version=rule.rulebook_version />
+            {files.map(|files| view! { <dt>"Files"</dt><dd>{files}</dd> })}
             <dt>"Overrides"</dt><dd><OverridesOf id=rule.id.clone() /></dd>
             <dt>"Changed"</dt><dd><RelativeTime at=rule.updated_at /></dd>
             <dt>"Created"</dt><dd><RelativeTime at=rule.created_at /></dd>

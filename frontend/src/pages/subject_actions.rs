@@ -3,15 +3,17 @@
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use weir_wire::overrides::OverrideAnswer;
-use weir_wire::subjects::{BlockSubjectBody, RaiseSubjectBody};
+use weir_wire::subjects::{BlockSubjectBody, InspectSubjectBody, RaiseSubjectBody};
 use weir_wire::tenants::Role;
 use weir_wire::tester::ResetBody;
 
 use crate::access::Access;
 use crate::api::{Api, Problem};
+use crate::components::dialog::Confirm;
 use crate::components::icon::Icon;
 use crate::components::menu::{Menu, MenuItem, MenuLink};
 use crate::components::toast::Toasts;
+use crate::model::owners;
 use crate::model::subject;
 use crate::model::subject_action::{RuleSubject, SubjectAction};
 use crate::pages::rollout::settled;
@@ -25,16 +27,69 @@ pub struct SubjectActions {
     toasts: Toasts,
     /// Called after each change.
     changed: Callback<()>,
+    /// The question of [`SubjectQuestion`], and whether it is open.
+    asked: RwSignal<Option<Question>>,
+    open: RwSignal<bool>,
+}
+
+/// A change of an override that belongs to a set of rules as code. It waits for a confirmation.
+#[derive(Debug, Clone)]
+struct Question {
+    change: String,
+    note: String,
+    confirmed: Callback<()>,
 }
 
 impl SubjectActions {
+    /// The page shows a [`SubjectQuestion`] of these.
     pub fn new(changed: Callback<()>) -> Self {
         let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-        Self { api, tenant, toasts: expect_context(), changed }
+        let (asked, open) = (RwSignal::new(None), RwSignal::new(false));
+        Self { api, tenant, toasts: expect_context(), changed, asked, open }
     }
 
-    /// Runs a change. Its confirmation says from when the gates apply it, and can undo an override.
+    /// Runs a change. If it edits an override of a set, asks first.
     pub fn run(self, target: RuleSubject, action: SubjectAction) {
+        spawn_local(async move {
+            let before = match action {
+                SubjectAction::Reset => None,
+                SubjectAction::Raise { .. } | SubjectAction::Block { .. } => {
+                    self.override_of(&target).await
+                }
+            };
+            let owned = before.clone();
+            let change =
+                Callback::new(move |()| self.change(target.clone(), action, before.clone()));
+            self.ask(action.label(), owned.as_ref(), change);
+        });
+    }
+
+    /// The override of exactly this subject, which a change replaces. If it cannot be read, the change is made all the same:
+    /// nobody should have to wait for Redis to block a subject.
+    async fn override_of(self, target: &RuleSubject) -> Option<OverrideAnswer> {
+        let body = InspectSubjectBody { attributes: target.subject.clone(), namespace: None };
+        let found = self.api.inspect_subject(&self.tenant.now(), &body).await.ok()?;
+        let rule = found.data.into_iter().find(|rule| rule.rule_id == target.rule_id)?;
+        rule.exception.filter(|exception| exception.body.subject == target.subject)
+    }
+
+    /// Asks before a change of an override of a set. Runs other changes at once.
+    fn ask(self, change: String, before: Option<&OverrideAnswer>, confirmed: Callback<()>) {
+        let set = before.map(|before| before.managed_by.clone());
+        let Some(note) = owners::sentence("override", "overrides", set.as_slice()) else {
+            confirmed.run(());
+            return;
+        };
+        if self.asked.try_set(Some(Question { change, note: note.clone(), confirmed })).is_some() {
+            // The page was left.
+            self.toasts.show(note);
+            return;
+        }
+        self.open.set(true);
+    }
+
+    /// Makes a change. Its confirmation says from when the gates apply it, and can undo an override.
+    fn change(self, target: RuleSubject, action: SubjectAction, before: Option<OverrideAnswer>) {
         spawn_local(async move {
             match self.send(&target, action).await {
                 Err(problem) => self.report(&problem),
@@ -45,7 +100,10 @@ impl SubjectActions {
                 Ok(Some(made)) => {
                     self.changed.try_run(());
                     let live = settled(self.api, &self.tenant.now(), made.rulebook_version).await;
-                    let undo = Callback::new(move |()| self.undo(made.clone()));
+                    let undo = Callback::new(move |()| match before.clone() {
+                        Some(before) => self.restore(made.clone(), before),
+                        None => self.remove(made.clone()),
+                    });
                     self.toasts.show_undoable(format!("{}: {live}", action.done(&target)), undo);
                     self.changed.try_run(());
                 }
@@ -81,8 +139,14 @@ impl SubjectActions {
         }
     }
 
-    /// Deletes an override.
-    pub fn undo(self, made: OverrideAnswer) {
+    /// Deletes an override. If it belongs to a set, asks first.
+    pub fn remove(self, made: OverrideAnswer) {
+        let owned = made.clone();
+        let delete = Callback::new(move |()| self.delete(made.clone()));
+        self.ask("Remove override".to_owned(), Some(&owned), delete);
+    }
+
+    fn delete(self, made: OverrideAnswer) {
         spawn_local(async move {
             match self.api.delete_override(&self.tenant.now(), &made).await {
                 Ok(()) => {
@@ -95,8 +159,36 @@ impl SubjectActions {
         });
     }
 
+    /// Replaces an override by the one that it replaced.
+    fn restore(self, made: OverrideAnswer, before: OverrideAnswer) {
+        spawn_local(async move {
+            match self.api.replace_override(&self.tenant.now(), &made, &before.body).await {
+                Ok(_) => {
+                    let subject = subject::label(&made.body.subject);
+                    self.toasts.show(format!("Restored the override of {subject}"));
+                    self.changed.try_run(());
+                }
+                Err(problem) => self.report(&problem),
+            }
+        });
+    }
+
     fn report(self, problem: &Problem) {
         self.toasts.show(problem.text());
+    }
+}
+
+/// The question before a change of an override that belongs to a set.
+#[component]
+pub fn SubjectQuestion(actions: SubjectActions) -> impl IntoView {
+    let SubjectActions { asked, open, .. } = actions;
+    move || {
+        asked.get().map(|Question { change, note, confirmed }| {
+            let title = format!("{change}?");
+            view! {
+                <Confirm title action=Signal::stored(change) open on_confirm=confirmed><p>{note.clone()}</p></Confirm>
+            }
+        })
     }
 }
 

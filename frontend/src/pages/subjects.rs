@@ -21,7 +21,7 @@ use crate::components::timer::repeat;
 use crate::model::{request_link, subject};
 use crate::pages::namespace_filter::NamespaceFilter;
 use crate::pages::shell::TenantId;
-use crate::pages::subject_actions::SubjectActions;
+use crate::pages::subject_actions::{SubjectActions, SubjectQuestion};
 use counters::Counters;
 use finder::Finder;
 use history::History;
@@ -66,6 +66,7 @@ fn Subject(attributes: BTreeMap<String, String>) -> impl IntoView {
             <A href=move || tenant.page("subjects") attr:class="button">"Other subject"</A>
             <A href=move || tenant.page(&tester) attr:class="button">"Simulate a request"</A>
         </PageHeader>
+        <SubjectQuestion actions />
         {show_latest_shaped(found, Skeleton::Cards, move |found| view! {
             <Counters found actions />
             <History found actions />

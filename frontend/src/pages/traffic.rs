@@ -21,7 +21,7 @@ use crate::model::chart::{ChartData, OUTCOMES};
 use crate::model::marker::Marker;
 use crate::model::time_range::TimeSelection;
 use crate::pages::shell::TenantId;
-use crate::pages::subject_actions::SubjectActions;
+use crate::pages::subject_actions::{SubjectActions, SubjectQuestion};
 pub use denials::{DenialGroups, DenialTable};
 pub use top_denied::TopDenied;
 pub use totals::{Tile, Totals};
@@ -149,8 +149,12 @@ pub fn TopSubjects(traffic: Traffic) -> impl IntoView {
 pub fn LatestDenials(traffic: Traffic) -> impl IntoView {
     let names_rules = !traffic.of_rule;
     let actions = SubjectActions::new(Callback::new(move |()| traffic.denials.refetch()));
-    show_latest_shaped(traffic.denials, Skeleton::Card, move |found| {
+    let groups = show_latest_shaped(traffic.denials, Skeleton::Card, move |found| {
         let denials = Signal::derive(move || found.with(|found| found.data.clone()));
         view! { <DenialGroups denials names_rules actions /> }
-    })
+    });
+    view! {
+        <SubjectQuestion actions />
+        {groups}
+    }
 }

@@ -1,4 +1,5 @@
-// Rules and a profile that files own: their marks, and what the dialogs say before somebody changes, reverts or deletes them.
+// Rules, a profile, overrides and an alert that files own: their marks, and what the dialogs say before somebody changes, reverts,
+// undoes or deletes them.
 import { strict as assert } from "node:assert";
 
 import { api, heading, newcomer, signIn, stack, scenario } from "../steps.mjs";
@@ -13,11 +14,21 @@ const profile = (header) => ({
     reads: "forward_auth",
     attributes: { user: { from: "header", name: header } },
 });
+// The override ends before a change of an hour would, so the change replaces it.
+const soon = new Date(Date.now() + 30 * 60_000).toISOString();
 const apply = (header, limit) => api("POST", `${tenant}/apply`, {
     set: "shop",
     rules: [{ rule: rule("of-files", limit) }],
     profiles: [{ profile: profile(header) }],
+    overrides: [{ rule: "of-files", subject: { user: "u-1" }, limits: [{ ...limits[0], limit: 40 }], expires_at: soon }],
+    alerts: [{ name: "many denials", webhook: "on call", kind: "denial_share", rule: "of-files", share_percent: 20 }],
 }, owner);
+const overrides = async () => (await api("GET", `${tenant}/overrides`, undefined, owner)).data;
+
+await api("POST", `${tenant}/webhooks`, { name: "on call", url: "https://hooks.example.com/weir" }, owner);
+
+// The page reads the counters every five seconds.
+const LATER = { timeout: 30_000 };
 
 await apply("x-person", 4);
 await apply("x-user", 5);
@@ -33,7 +44,16 @@ await scenario("files", async ({ page, shoot }) => {
     await listOfRules(page, shoot);
     await page.goto(`${stack.baseUrl}${home}/rules/${owned.id}`);
     await heading(page, "of-files");
-    await oneRule(page);
+    await oneRule(page, shoot);
+    await page.goto(`${stack.baseUrl}${home}/alerts`);
+    await heading(page, "Alerts");
+    await alert(page, shoot);
+    await page.goto(`${stack.baseUrl}${home}/subjects?attributes=${encodeURIComponent('{"user":"u-1"}')}`);
+    await heading(page, "user u-1");
+    await subject(page, shoot);
+    await page.goto(`${stack.baseUrl}${home}/overrides`);
+    await heading(page, "Overrides");
+    await deletedOverride(page);
 });
 
 /** The note of a dialog, which is closed afterwards. */
@@ -79,7 +99,9 @@ async function listOfRules(page, shoot) {
     await says(page, "Delete these rules?", note);
 }
 
-async function oneRule(page) {
+async function oneRule(page, shoot) {
+    await page.getByText("As in the files of shop").waitFor();
+    await shoot("files-rule");
     const note = "This rule belongs to the files of shop. The next apply of the files undoes this.";
     await page.getByRole("button", { name: "Delete rule" }).click();
     await says(page, "Delete this rule?", note);
@@ -87,4 +109,62 @@ async function oneRule(page) {
     await page.getByText("Revision 1", { exact: true }).click();
     await page.getByRole("button", { name: "Revert to revision 1" }).click();
     await says(page, "Revert to revision 1?", note);
+}
+
+async function alert(page, shoot) {
+    const row = page.getByRole("row", { name: /^many denials / });
+    await row.getByText("As in the files of shop").waitFor();
+    await shoot("files-alerts");
+    await page.getByRole("button", { name: "Delete many denials" }).click();
+    await says(page, "Delete this alert?", /This alert belongs to the files of shop\. The next apply of the files undoes this\./);
+    await page.getByRole("button", { name: "Edit many denials" }).click();
+    await page.getByLabel("Denial rate (%)").fill("30");
+    const save = page.getByRole("button", { name: "Save alert" });
+    assert.ok(await save.isDisabled(), "the change is not confirmed");
+    await page.getByLabel("Change it here all the same").check();
+    await shoot("files-alert");
+    await save.click();
+    await row.getByText("Differs from the files of shop").waitFor();
+}
+
+/** A raise asks first, and its undo brings back the override of the files. */
+async function subject(page, shoot) {
+    const note = "This override belongs to the files of shop. The next apply of the files undoes this.";
+    const card = page.getByRole("article", { name: "of-files in default" });
+    const raise = card.getByRole("button", { name: "Raise limits ×2 for 1 h" });
+    await raise.click();
+    await says(page, "Raise limits ×2 for 1 h?", note);
+    const [before] = await overrides();
+    assert.deepEqual([before.limits[0].limit, before.edited], [40, false], "nothing was changed");
+    await raise.click();
+    const question = page.getByRole("dialog", { name: "Raise limits ×2 for 1 h?" });
+    await question.getByText(note).waitFor();
+    await shoot("files-subject");
+    await question.getByRole("button", { name: "Raise limits ×2 for 1 h" }).click();
+    // A raise starts from the limits of the rule.
+    await card.getByText("10 of 10 left").waitFor(LATER);
+    const notifications = page.getByRole("status", { name: "Notifications" });
+    await notifications.getByRole("button", { name: "Undo" }).click();
+    await page.getByText("Restored the override of user u-1").waitFor();
+    await card.getByText("40 of 40 left").waitFor(LATER);
+    const [after] = await overrides();
+    assert.deepEqual([after.managed_by, after.edited, after.expires_at], ["shop", false, before.expires_at]);
+
+    await card.getByRole("button", { name: "Block for 1 h" }).click();
+    await says(page, "Block for 1 h?", note);
+    await card.getByRole("button", { name: "Remove override" }).click();
+    await says(page, "Remove override?", note);
+    assert.equal((await overrides()).length, 1);
+}
+
+/** The undo of a deletion brings the override back into its set. */
+async function deletedOverride(page) {
+    await page.getByRole("button", { name: "Delete override of user u-1" }).click();
+    await page.getByRole("dialog", { name: "Delete this override?" }).getByRole("button", { name: "Delete override" }).click();
+    await page.getByText("No overrides yet").waitFor();
+    await page.getByRole("status", { name: "Notifications" }).getByRole("button", { name: "Undo" }).first().click();
+    await page.getByText("Override restored").waitFor();
+    await page.getByText("As in the files of shop").waitFor();
+    const [restored] = await overrides();
+    assert.deepEqual([restored.managed_by, restored.limits[0].limit], ["shop", 40]);
 }

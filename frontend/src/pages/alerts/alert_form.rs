@@ -13,6 +13,7 @@ use super::backtest::Backtest;
 use super::state::{AlertTargets, AlertsState};
 use crate::api::Api;
 use crate::components::field::{Checkbox, Choice, TextField};
+use crate::components::owner::OwnerQuestion;
 use crate::components::rule_picker::{RulePicker, Rules};
 use crate::components::submit::{SubmitAction, SubmitForm};
 use crate::model::alert_labels::{WINDOWS, numbers, sentence};
@@ -64,8 +65,11 @@ pub(super) fn AlertForm(
         })
     };
     let name_problem = action.validated("name", input.name, names::title);
+    let set = editing.as_ref().and_then(|alert| alert.managed_by.clone());
+    let confirmed = RwSignal::new(set.is_none());
     let incomplete = Signal::derive(move || {
-        input.name.with(|name| names::title(name.trim()).is_err())
+        !confirmed.get()
+            || input.name.with(|name| names::title(name.trim()).is_err())
             || wrong.with(|wrong| !wrong.is_empty())
     });
     let submit = if editing.is_some() { "Save alert" } else { "Create alert" };
@@ -84,6 +88,7 @@ pub(super) fn AlertForm(
     let fields = fields(input, rules, problem);
     view! {
         <SubmitForm action submit on_submit=save incomplete cancel>
+            {set.map(|set| view! { <OwnerQuestion set what="alert" confirmed /> })}
             <TextField label="Name" value=input.name problem=name_problem hint="For example Login denials" />
             <Choice
                 label="Condition"

@@ -8,11 +8,13 @@ use weir_wire::webhooks::Webhook;
 use super::state::AlertsState;
 use crate::api::Api;
 use crate::components::feedback::Empty;
+use crate::components::owner::files_mark;
 use crate::components::require_role::RequireRole;
 use crate::components::rule_picker::Rules;
 use crate::components::submit::SubmitAction;
 use crate::components::table::{ConfirmedButton, NameCell, ObjectTable, RowButton, time_or_never};
 use crate::model::alert_labels::sentence;
+use crate::model::owners;
 use crate::model::rule_choice::name;
 use crate::pages::shell::TenantId;
 
@@ -46,18 +48,19 @@ pub(super) fn alert_table(
 
 fn row(alert: Alert, says: String, webhook_name: String, state: AlertsState) -> AnyView {
     let (id, name) = (alert.id.clone(), alert.body.name.clone());
-    let (enabled, fired_at) = (alert.body.enabled, alert.fired_at);
+    let (enabled, fired_at, set) = (alert.body.enabled, alert.fired_at, alert.managed_by.clone());
+    let files = files_mark(set.as_ref(), alert.edited);
     let edit = move |()| state.edit(Some(alert.clone()));
     view! {
         <tr>
             <NameCell name=name.clone() enabled />
-            <td class="text-cell">{says}</td>
+            <td class="text-cell">{says}{files}</td>
             <td>{webhook_name}</td>
             <td>{time_or_never(fired_at)}</td>
             <td class="number">
                 <RequireRole role=Role::Editor reason_shown=true>
                     <RowButton text="Edit" label=format!("Edit {name}") on_press=edit />
-                    <Delete id name state />
+                    <Delete id name set state />
                 </RequireRole>
             </td>
         </tr>
@@ -66,7 +69,7 @@ fn row(alert: Alert, says: String, webhook_name: String, state: AlertsState) -> 
 }
 
 #[component]
-fn Delete(id: String, name: String, state: AlertsState) -> impl IntoView {
+fn Delete(id: String, name: String, set: Option<String>, state: AlertsState) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let action = SubmitAction::new();
     let delete = Callback::new(move |()| {
@@ -75,12 +78,15 @@ fn Delete(id: String, name: String, state: AlertsState) -> impl IntoView {
             state.changed.run(());
         });
     });
+    let owner = owners::sentence("alert", "alerts", &[set]).unwrap_or_default();
+    let consequence =
+        format!("The alert stops firing. Past deliveries stay in the webhook's log. {owner}");
     view! {
         <ConfirmedButton
             text="Delete"
             name
             title="Delete this alert?"
-            consequence="The alert stops firing. Past deliveries stay in the webhook's log."
+            consequence
             confirm="Delete alert"
             action
             on_confirm=delete

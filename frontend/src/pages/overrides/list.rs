@@ -1,12 +1,12 @@
 //! The filtered overrides, one page at a time.
 
 use leptos::prelude::*;
-use leptos::task::spawn_local;
 use leptos_router::components::A;
-use weir_wire::overrides::{OverrideAnswer, OverrideBody};
+use weir_wire::overrides::OverrideAnswer;
 use weir_wire::page::Page;
 use weir_wire::tenants::Role;
 
+use super::deleted::Deleted;
 use super::export::Export;
 use super::state::{OpenForm, OverrideFilter};
 use crate::api::{Api, OverrideSearch, Problem};
@@ -15,6 +15,7 @@ use crate::components::data_table::{Column, DataTable, TableOptions, table_in_ur
 use crate::components::dialog::Confirm;
 use crate::components::feedback::{Empty, Skeleton, SubmitProblem};
 use crate::components::field::TextField;
+use crate::components::owner::files_mark;
 use crate::components::remote_data::{fetch_data, show_latest_shaped};
 use crate::components::require_role::RequireRole;
 use crate::components::rule_picker::{RulePicker, Rules};
@@ -170,23 +171,14 @@ fn columns(rules: Rules, actions: Actions) -> Vec<Column<OverrideAnswer>> {
         .by_number(ends_ms)
         .cell(|entry| view! { <ExpiryTime at=entry.body.expires_at /> }.into_any()),
         Column::new("reason", "Reason", reason).by_text(reason).cell(move |entry| {
-            view! { <div>{clamped(&reason(entry))}{files(entry)}</div> }.into_any()
+            let files = files_mark(entry.managed_by.as_ref(), entry.edited);
+            view! { <div>{clamped(&reason(entry))}{files}</div> }.into_any()
         }),
         Column::actions(move |entry: &OverrideAnswer| {
-            view! { <RowActions entry=entry.clone() actions /> }.into_any()
+            view! { <RowActions entry=entry.clone() rules actions /> }.into_any()
         })
         .class("number row-actions"),
     ]
-}
-
-/// The set of rules as code, and whether its files have another override.
-fn files(entry: &OverrideAnswer) -> Option<AnyView> {
-    let set = entry.managed_by.clone()?;
-    Some(if entry.edited {
-        view! { <div class="note">"Differs from the files of "{set}</div> }.into_any()
-    } else {
-        view! { <div class="muted one-line">"As in the files of "{set}</div> }.into_any()
-    })
 }
 
 /// A text of at most two lines, whose direction is its own.
@@ -196,7 +188,7 @@ fn clamped(text: &str) -> AnyView {
 }
 
 #[component]
-fn RowActions(entry: OverrideAnswer, actions: Actions) -> impl IntoView {
+fn RowActions(entry: OverrideAnswer, rules: Rules, actions: Actions) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let Actions { writes, open, action } = actions;
     let subject_label = subject::label(&entry.body.subject);
@@ -207,12 +199,14 @@ fn RowActions(entry: OverrideAnswer, actions: Actions) -> impl IntoView {
     let toasts = expect_context::<Toasts>();
     let delete = Callback::new(move |()| {
         let removed = before.get_value();
-        let (id, body) = (tenant.now(), removed.body.clone());
-        let deleted_label = subject::label(&body.subject);
+        let rule = rules.rule(&removed.body.rule_id);
+        let rule = rule.map(|rule| (rule.rule.namespace, rule.rule.name));
+        let entry = removed.clone();
+        let deleted = Deleted { api, tenant: tenant.now(), toasts, writes, entry, rule };
+        let deleted_label = subject::label(&removed.body.subject);
         action.run(async move { api.delete_override(&tenant.now(), &removed).await }, move |()| {
             writes.try_update(|writes| *writes += 1);
-            let undo =
-                Callback::new(move |()| restore(api, id.clone(), body.clone(), writes, toasts));
+            let undo = Callback::new(move |()| deleted.clone().restore());
             toasts.show_undoable(format!("Override of {deleted_label} deleted"), undo);
         });
     });
@@ -232,15 +226,4 @@ fn RowActions(entry: OverrideAnswer, actions: Actions) -> impl IntoView {
             {confirmation}
         </RequireRole>
     }
-}
-
-/// Creates a deleted override again.
-fn restore(api: Api, tenant: String, body: OverrideBody, writes: RwSignal<u32>, toasts: Toasts) {
-    spawn_local(async move {
-        match api.create_override(&tenant, &body).await {
-            Ok(_) => toasts.show("Override restored"),
-            Err(problem) => toasts.show(format!("Not restored: {}", problem.detail)),
-        }
-        writes.try_update(|writes| *writes += 1);
-    });
 }

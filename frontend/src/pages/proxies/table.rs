@@ -8,6 +8,7 @@ use weir_wire::tenants::Role;
 use super::state::ProxiesState;
 use crate::api::Api;
 use crate::components::feedback::Empty;
+use crate::components::owner::files_mark;
 use crate::components::require_role::RequireRole;
 use crate::components::submit::SubmitAction;
 use crate::components::table::{ConfirmedButton, NameCell, ObjectTable, RowButton};
@@ -44,7 +45,8 @@ fn row(answer: ProfileAnswer, state: ProxiesState) -> AnyView {
         state.history.set(Some(shown.clone()));
         state.history_open.set(true);
     };
-    let (files, set) = (files(&answer), answer.managed_by.clone());
+    let set = answer.managed_by.clone();
+    let files = files_mark(set.as_ref(), answer.edited);
     let edit = move |()| {
         state.editing.set(Some(answer.clone()));
         state.open.set(true);
@@ -66,16 +68,6 @@ fn row(answer: ProfileAnswer, state: ProxiesState) -> AnyView {
         </tr>
     }
     .into_any()
-}
-
-/// The set of rules as code, and whether its files have another profile.
-fn files(answer: &ProfileAnswer) -> Option<AnyView> {
-    let set = answer.managed_by.clone()?;
-    Some(if answer.edited {
-        view! { <span class="note">"Differs from the files of "{set}</span> }.into_any()
-    } else {
-        view! { <span class="muted">"As in the files of "{set}</span> }.into_any()
-    })
 }
 
 #[component]

@@ -16,6 +16,7 @@ use crate::components::data_table::Column;
 use crate::components::icon::Icon;
 use crate::components::menu::{Menu, MenuItem, MenuLink};
 use crate::components::mini_picture::MiniPicture;
+use crate::components::owner::files_mark;
 use crate::components::time::RelativeTime;
 use crate::model::labels;
 use crate::model::number::{grouped, quantity, share};
@@ -150,14 +151,8 @@ fn changed_cell(rule: &RuleAnswer) -> AnyView {
     let by = rule.changed_by.clone().map(|by| {
         view! { <div class="muted one-line" title=by.clone()>"by "{by.clone()}</div> }
     });
-    let set = rule.managed_by.clone().map(|set| {
-        if rule.edited {
-            view! { <div class="note">"Differs from the files of "{set}</div> }.into_any()
-        } else {
-            view! { <div class="muted one-line">"As in the files of "{set}</div> }.into_any()
-        }
-    });
-    view! { <div><RelativeTime at=rule.updated_at />{by}{set}</div> }.into_any()
+    let files = files_mark(rule.managed_by.as_ref(), rule.edited);
+    view! { <div><RelativeTime at=rule.updated_at />{by}{files}</div> }.into_any()
 }
 
 /// The share of denials, with a sparkline.

@@ -138,7 +138,7 @@ fn OverrideNote(exception: OverrideAnswer, actions: SubjectActions) -> impl Into
                 {reason.map(|reason| view! { <span class="muted">" · "{reason}</span> })}
             </p>
             <RequireRole role=Role::Editor reason_shown=true>
-                <button type="button" class="button small" on:click=move |_| actions.undo(exception.clone())>"Remove override"</button>
+                <button type="button" class="button small" on:click=move |_| actions.remove(exception.clone())>"Remove override"</button>
             </RequireRole>
         </div>
     }

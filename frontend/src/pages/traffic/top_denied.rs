@@ -13,7 +13,7 @@ use crate::model::number::{grouped, share_within};
 use crate::model::subject;
 use crate::model::subject_action::RuleSubject;
 use crate::pages::shell::TenantId;
-use crate::pages::subject_actions::{SubjectActions, SubjectMenu};
+use crate::pages::subject_actions::{SubjectActions, SubjectMenu, SubjectQuestion};
 
 /// The list, with its error bound.
 #[component]
@@ -60,6 +60,7 @@ pub fn TopDenied(
     view! {
         <div class="card stack">
             <h2>{title}</h2>
+            <SubjectQuestion actions />
             <Show when=none><p class="muted">"No denials in this period"</p></Show>
             <Show when=move || !none()>
                 <div class="table-wrap" tabindex="0" role="region" aria-label=title>
