@@ -21,6 +21,7 @@ pub mod duration;
 pub mod effect;
 pub mod events;
 pub mod expiry;
+pub mod field_problem;
 pub mod headroom;
 pub mod health;
 pub mod json;

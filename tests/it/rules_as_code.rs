@@ -108,7 +108,7 @@ const APPROXIMATE: &str = "apiVersion: weir/v1\nkind: Rule\nmetadata: { namespac
 async fn bound_of_an_approximate_rule_is_stated_by_a_check_and_by_the_api() {
     let here = Automation::start(shared().await, "bound").await;
     here.write("a.yaml", APPROXIMATE);
-    let bound = "Approximate: each gate holds up to 50 units";
+    let bound = "Approximate consistency: each gate holds up to 50 units";
     let checked = here.run(&["check"]).await.expect(0);
     assert!(checked.err.contains("a.yaml:6:") && checked.err.contains(bound), "{checked:?}");
     let checked = here.run(&["check", "--output", "json"]).await.expect(0).json();

@@ -85,17 +85,17 @@ fn in_words(algorithm: &Algorithm) -> Option<String> {
     let held = lease_units_max(algorithm.limit());
     if held == 0 {
         return Some(format!(
-            "Approximate: a limit below {LEASE_SHARE} is too small for leases, so Redis decides every request."
+            "Approximate consistency: a limit below {LEASE_SHARE} is too small for leases, so Redis decides every request."
         ));
     }
     if !approximation.is_leased() {
         return Some(format!(
-            "Approximate: a window below {} is too short for leases, so Redis decides every request.",
+            "Approximate consistency: a window below {} is too short for leases, so Redis decides every request.",
             short(LEASED_WINDOW_MS_MIN)
         ));
     }
     let holds = format!(
-        "Approximate: each gate holds up to {} unit{}",
+        "Approximate consistency: each gate holds up to {} unit{}",
         grouped(held),
         if held == 1 { "" } else { "s" },
     );
@@ -126,7 +126,7 @@ mod tests {
         let brief = LimitDraft::SlidingWindowCounter { limit: 500, window_ms: 9_999 };
         let counter = LimitDraft::SlidingWindowCounter { limit: 100, window_ms: 60_000 };
         for (limit, expected) in [
-            (bucket(99), "Approximate: a limit below 100 is too small for leases"),
+            (bucket(99), "Approximate consistency: a limit below 100 is too small for leases"),
             (
                 bucket(250_000),
                 "each gate holds up to 2,500 units, and all gates together can exceed",

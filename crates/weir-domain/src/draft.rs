@@ -75,6 +75,12 @@ macro_rules! words {
                 match self { $(Self::$variant => $title,)+ }
             }
 
+            /// The meaning of the value. `None` if its title states it.
+            pub fn explanation(self) -> Option<&'static str> {
+                let texts: &[&'static str] = match self { $(Self::$variant => &[$($hint)?],)+ };
+                texts.first().copied()
+            }
+
             /// The text of the value in a form: the title and, for some values, an explanation.
             pub const fn choice(self) -> &'static str {
                 match self { $(Self::$variant => concat!($title $(, ": ", $hint)?),)+ }

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use leptos::prelude::*;
 
+use crate::model::field_problem::field_problem;
 use crate::model::labels::capital;
 
 /// A value that a field displays and changes.
@@ -98,6 +99,9 @@ pub fn Choice<T>(
     options: Vec<(T, String)>,
     #[prop(optional, into)] problem: Signal<Option<String>>,
     #[prop(optional, into)] hint: Option<String>,
+    /// The meaning of the chosen option.
+    #[prop(optional, into)]
+    explanation: Signal<Option<&'static str>>,
     #[prop(optional)] short: bool,
 ) -> impl IntoView
 where
@@ -115,7 +119,7 @@ where
             value.set.run(option);
         }
     });
-    view! { <Select label labels chosen choose problem hint short /> }
+    view! { <Select label labels chosen choose problem hint explanation short /> }
 }
 
 /// A select with options identified by index. Not generic, so that the code is not duplicated for each option type.
@@ -127,6 +131,7 @@ fn Select(
     choose: Callback<usize>,
     problem: Signal<Option<String>>,
     hint: Option<String>,
+    explanation: Signal<Option<&'static str>>,
     short: bool,
 ) -> impl IntoView {
     let id = fresh_id();
@@ -145,12 +150,13 @@ fn Select(
             <label for=id.clone()>{label}</label>
             <select
                 id=id.clone()
-                aria-describedby=format!("{id}-note")
+                aria-describedby=format!("{id}-chosen {id}-note")
                 aria-invalid=move || problem.with(Option::is_some).then_some("true")
                 on:change=changed
             >
                 {items}
             </select>
+            <p id=format!("{id}-chosen") class="note">{move || explanation.get().map(capital)}</p>
             <Note id hint problem />
         </div>
     }
@@ -168,6 +174,18 @@ pub fn Checkbox(#[prop(into)] label: String, value: Binding<bool>) -> impl IntoV
             <span>{label}</span>
         </label>
     }
+}
+
+/// The problem of several fields together.
+#[component]
+pub fn GroupProblem(
+    problem: Signal<Option<String>>,
+    /// It takes a row of its own.
+    #[prop(optional)]
+    whole_row: bool,
+) -> impl IntoView {
+    let shown = move || problem.get().as_deref().map(field_problem);
+    view! { <p class="field-problem" class:whole-row=whole_row>{shown}</p> }
 }
 
 /// A unique id for an element that others reference.
@@ -195,7 +213,7 @@ impl<T: Clone + Send + Sync + 'static> From<RwSignal<T>> for Binding<T> {
 fn Note(id: String, hint: Option<String>, problem: Signal<Option<String>>) -> impl IntoView {
     let shown = move || match problem.get() {
         Some(problem) => {
-            view! { <span class="field-problem">{capital(&problem)}</span> }.into_any()
+            view! { <span class="field-problem">{field_problem(&problem)}</span> }.into_any()
         }
         None => view! { <span>{hint.clone()}</span> }.into_any(),
     };

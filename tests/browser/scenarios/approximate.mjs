@@ -1,10 +1,12 @@
 // A rule with approximate leases: the refusal of a limit that has none, its summary with the bound, and the rule in the list.
+import { strict as assert } from "node:assert";
+
 import { fresh, heading, newcomer, publish, signIn, scenario } from "../steps.mjs";
 
 const owner = await newcomer("approximate");
 const home = `/t/${owner.tenant}`;
 const name = `searches-${fresh}`;
-const BOUND = "Approximate: each gate holds up to 50 units, and all gates together can exceed the limit by what they hold.";
+const BOUND = "Approximate consistency: each gate holds up to 50 units, and all gates together can exceed the limit by what they hold.";
 
 await scenario("approximate", async ({ page, shoot }) => {
     await signIn(page, { ...owner, next: `${home}/rules/new` });
@@ -20,19 +22,41 @@ await scenario("approximate", async ({ page, shoot }) => {
 async function edit(page, shoot) {
     const limit = page.getByRole("group", { name: "Limit" });
     const algorithm = limit.getByLabel("Algorithm");
-    await page.getByLabel("Consistency").selectOption({ label: "Approximate: leases of a bucket or sliding counter, within a bound" });
+    await page.getByText("Redis decides every request", { exact: true }).waitFor();
+    await page.getByLabel("Consistency").selectOption({ label: "Approximate" });
+    await page.getByText("Leases of a bucket or sliding counter, within a bound", { exact: true }).waitFor();
+    await nothingIsCutOff(page);
     await page.getByText("so near the limit as much less can pass; never more.").waitFor();
     await algorithm.selectOption({ label: "Fixed window" });
-    await page.getByText("whose leases never exceed it").first().waitFor();
+    const refusal = "Must be Exact or Leased with a limit of the algorithm Fixed window, whose leases never exceed it";
+    await page.getByText(refusal, { exact: true }).waitFor();
     await shoot("approximate-refused");
     await algorithm.selectOption({ label: "Token bucket" });
     const capacity = limit.getByRole("textbox", { name: "Capacity", exact: true });
     await capacity.fill("99");
-    await page.getByText("Approximate: a limit below 100 is too small for leases, so Redis decides every request.").waitFor();
+    await page.getByText("Approximate consistency: a limit below 100 is too small for leases, so Redis decides every request.").waitFor();
     await capacity.fill("5000");
     await page.getByText(BOUND).waitFor();
     await page.getByRole("region", { name: "Preview" }).getByRole("img").waitFor();
     await shoot("approximate-editor");
+}
+
+/** The chosen options of all selects fit into a narrow window. */
+async function nothingIsCutOff(page) {
+    await page.setViewportSize({ width: 390, height: 900 });
+    const cut = await page.locator("main select").evaluateAll((selects) => {
+        const pen = document.createElement("canvas").getContext("2d");
+        // The arrow takes about twenty pixels.
+        const fits = (select) => {
+            const style = getComputedStyle(select);
+            pen.font = style.font;
+            const text = pen.measureText(select.selectedOptions[0].text).width;
+            return text + parseFloat(style.paddingLeft) + parseFloat(style.paddingRight) + 20 <= select.clientWidth;
+        };
+        return selects.filter((select) => !fits(select)).map((select) => select.selectedOptions[0].text);
+    });
+    assert.deepEqual(cut, []);
+    await page.setViewportSize({ width: 1440, height: 900 });
 }
 
 async function review(page, shoot) {

@@ -11,7 +11,7 @@ use weir_wire::words::Period;
 use super::editor::Editor;
 use crate::browser::is_time_zone;
 use crate::components::control_flow::For;
-use crate::components::field::{Binding, Checkbox, Choice, TextField};
+use crate::components::field::{Binding, Checkbox, Choice, GroupProblem, TextField};
 use crate::components::guide_link::GuideLink;
 use crate::components::mini_picture::AlgorithmPicture;
 use crate::model::rule_form::{LimitRow, RuleForm};
@@ -40,7 +40,7 @@ pub fn Limits(editor: Editor) -> impl IntoView {
             <button type="button" class="button" disabled=full on:click=move |_| editor.form.update(RuleForm::add_limit)>
                 {move || if full() { "A rule can have up to 8 limits" } else { "Add limit" }}
             </button>
-            <p class="field-problem">{whole}</p>
+            <GroupProblem problem=whole />
         </fieldset>
     }
 }

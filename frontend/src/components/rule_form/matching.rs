@@ -5,7 +5,7 @@ use weir_wire::words::Op;
 
 use super::editor::Editor;
 use crate::components::control_flow::{For, Show};
-use crate::components::field::{Choice, TextArea, TextField};
+use crate::components::field::{Choice, GroupProblem, TextArea, TextField};
 use crate::components::seen::SeenAttributes;
 use crate::model::rule_form::ConditionRow;
 
@@ -36,7 +36,7 @@ pub(super) fn MatchFields(editor: Editor) -> impl IntoView {
             >
                 "Add condition"
             </button>
-            <p class="field-problem">{whole}</p>
+            <GroupProblem problem=whole />
             <TextField
                 label="Count by"
                 value=quantity
@@ -83,7 +83,7 @@ fn Condition(editor: Editor, row: u32) -> impl IntoView {
                 <Operand editor row op=op.value attribute=attribute.value />
             </Show>
             <button type="button" class="button plain-button" on:click=remove aria-label="Remove condition">"Remove"</button>
-            <p class="field-problem whole-row">{whole}</p>
+            <GroupProblem problem=whole whole_row=true />
         </div>
     }
 }

@@ -1,6 +1,7 @@
 //! The identity of a rule, its action and mode, and its advanced settings.
 
 use leptos::prelude::*;
+use weir_domain::draft;
 use weir_wire::words::{Action, Consistency, Mode, OnStoreFailure, Over};
 
 use super::editor::Editor;
@@ -78,9 +79,26 @@ pub(super) fn AdvancedFields(editor: Editor) -> impl IntoView {
             </Show>
             <div class="stack">
                 <Choice label="If Redis is unavailable" value=failure options=OnStoreFailure::choices() />
-                <Choice label="Consistency" value=consistency options=Consistency::choices() problem=editor.problem(at("consistency")) />
-                <Choice label="If a check costs more than is left" value=over options=Over::choices() problem=editor.problem(at("over")) />
+                <Choice
+                    label="Consistency"
+                    value=consistency
+                    options=titled(Consistency::ALL, Consistency::title)
+                    explanation=Signal::derive(move || draft::Consistency::from(consistency.value.get()).explanation())
+                    problem=editor.problem(at("consistency"))
+                />
+                <Choice
+                    label="If a check costs more than is left"
+                    value=over
+                    options=titled(Over::ALL, Over::title)
+                    explanation=Signal::derive(move || draft::Over::from(over.value.get()).explanation())
+                    problem=editor.problem(at("over"))
+                />
             </div>
         </fieldset>
     }
+}
+
+/// Options without explanations, which would be cut off in a narrow window.
+fn titled<T: Copy>(words: &[T], title: fn(T) -> &'static str) -> Vec<(T, String)> {
+    words.iter().map(|word| (*word, title(*word).to_owned())).collect()
 }

@@ -44,7 +44,7 @@ fn sentence_of_an_approximate_rule_states_its_bound() {
     }));
     assert_eq!(
         sentence(&approximate),
-        "All requests, for each user: bursts of 5,000, then 100 per second. Approximate: each gate holds up to 50 units, \
+        "All requests, for each user: bursts of 5,000, then 100 per second. Approximate consistency: each gate holds up to 50 units, \
          and all gates together can exceed the limit by what they hold."
     );
 }
