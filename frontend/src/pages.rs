@@ -20,6 +20,7 @@ mod overview;
 mod proxies;
 mod published;
 mod reset;
+mod revisions;
 mod rollout;
 mod rule;
 mod rule_editor;
