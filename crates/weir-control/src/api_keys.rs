@@ -9,6 +9,7 @@ use weir_wire::api_keys::{ApiKey, IssuedKey, KeyScope};
 pub(crate) mod create;
 pub(crate) mod delete;
 pub(crate) mod list;
+mod requests;
 pub(crate) mod rotate;
 
 /// A key in JSON, without its secret.
@@ -25,6 +26,7 @@ pub(crate) fn key(row: KeyRow) -> ApiKey {
         expires_at: row.expires_at.map(Into::into),
         previous_expires_at: row.previous.map(|previous| previous.expires_at.into()),
         last_used_at: row.last_used_at.map(Into::into),
+        requests: None,
     }
 }
 

@@ -13,8 +13,8 @@ use crate::state::ControlState;
 const EVERY: Duration = Duration::from_mins(1);
 /// The most rows of each kind in one transaction. If there are more, the next transaction follows at once.
 const BATCH: u32 = 1000;
-/// The most steps that one statement deletes.
-const STEPS_BATCH: u32 = 20_000;
+/// The most steps, or counts of requests of keys, that one statement deletes.
+const COUNTS_BATCH: u32 = 20_000;
 /// The interval of roll-ups. One without work is cheap: hours are completed once an hour and after late reports of gates.
 const ROLL_UP_EVERY: Duration = Duration::from_secs(20);
 /// The tables are purged every n-th turn: every ten minutes.
@@ -113,6 +113,7 @@ async fn maintain(control: &ControlState, store: &Store, keep: bool) -> Result<(
             break;
         }
     }
+    delete_old_key_hours(store).await?;
     let mut tx = store.begin("housekeeping.delete_old", Scope::Service).await?;
     tx.housekeeping().delete_old(retention).await?;
     tx.commit().await?;
@@ -129,9 +130,21 @@ async fn maintain(control: &ControlState, store: &Store, keep: bool) -> Result<(
 async fn delete_old_steps(store: &Store) -> Result<(), StoreError> {
     loop {
         let mut tx = store.begin("housekeeping.delete_old_steps", Scope::Service).await?;
-        let deleted = tx.housekeeping().delete_old_steps(STEPS_BATCH).await?;
+        let deleted = tx.housekeeping().delete_old_steps(COUNTS_BATCH).await?;
         tx.commit().await?;
-        if deleted < u64::from(STEPS_BATCH) {
+        if deleted < u64::from(COUNTS_BATCH) {
+            return Ok(());
+        }
+    }
+}
+
+/// Deletes counts of requests of keys that are past their retention, in batches.
+async fn delete_old_key_hours(store: &Store) -> Result<(), StoreError> {
+    loop {
+        let mut tx = store.begin("housekeeping.delete_old_key_hours", Scope::Service).await?;
+        let deleted = tx.housekeeping().delete_old_key_hours(COUNTS_BATCH).await?;
+        tx.commit().await?;
+        if deleted < u64::from(COUNTS_BATCH) {
             return Ok(());
         }
     }

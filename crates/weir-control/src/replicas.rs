@@ -7,17 +7,17 @@ use std::time::Duration;
 use axum::extract::State;
 use weir_http::json::Json;
 use weir_http::problem::Problem;
-use weir_store::{GateRow, MemberRole};
-use weir_wire::replicas::{Replica, Replicas};
+use weir_store::{GateLoad as Load, GateRow, MemberRole};
+use weir_wire::replicas::{GateLoad, Replica, Replicas};
 
-use crate::actor::{By, InNamespaces, Viewer};
+use crate::actor::{By, Caller, InNamespaces, Viewer};
 use crate::error::ControlError;
 use crate::state::ControlState;
 
 /// The longest time without a report after which a gate counts as live. A gate reports every few seconds.
 pub(crate) const LIVE_WITHIN: Duration = Duration::from_secs(15);
 
-/// The version of the rulebook that each gate serves.
+/// The version of the rulebook that each gate serves. Operators also see what each gate does.
 #[utoipa::path(get, path = "/tenants/{tenant}/replicas", operation_id = "replicas_list", tag = "replicas",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     responses((status = 200, description = "The gates that are alive", body = Replicas)))]
@@ -29,16 +29,16 @@ pub(crate) async fn list(
     let tenant = tx.tenants().find(caller.tenant_id).await?.ok_or_else(Problem::not_found)?;
     let rulebook_version = tx.rulebook().version().await?.number;
     let gates = tx.gates().list_live(LIVE_WITHIN).await?;
-    let addresses = caller.role >= MemberRole::Editor;
-    let data = gates.into_iter().map(|gate| replica(gate, rulebook_version, addresses)).collect();
+    let replica = |gate| replica(gate, rulebook_version, &caller);
+    let data = gates.into_iter().map(replica).collect();
     Ok(Json(Replicas { rulebook_version, tenant_version: tenant.version, data }))
 }
 
-/// A gate in JSON. Its address is included for callers with the right to it.
-fn replica(row: GateRow, rulebook_version: u64, with_address: bool) -> Replica {
+/// A gate in JSON, with the parts to which the caller has a right.
+fn replica(row: GateRow, rulebook_version: u64, caller: &Caller) -> Replica {
     Replica {
         id: row.id.to_string(),
-        address: with_address.then_some(row.address),
+        address: (caller.role >= MemberRole::Editor).then_some(row.address),
         rulebook_version: row.rulebook_version,
         age_ms: row.age_ms,
         applied_at: row.applied_at.into(),
@@ -48,5 +48,23 @@ fn replica(row: GateRow, rulebook_version: u64, with_address: bool) -> Replica {
         versions_behind: rulebook_version.saturating_sub(row.rulebook_version),
         redis_up: row.redis_up,
         redis_round_trip_us: row.redis_round_trip_us,
+        // It concerns all tenants.
+        load: row.load.filter(|_| caller.operator).map(load),
+    }
+}
+
+fn load(load: Load) -> GateLoad {
+    let Load { interval_ms, checks, denied, from_memory, .. } = load;
+    let Load { latency_p50_us, latency_p99_us, leases, leased_units, memory_bytes, .. } = load;
+    GateLoad {
+        interval_ms,
+        checks,
+        denied,
+        from_memory,
+        latency_p50_us,
+        latency_p99_us,
+        leases,
+        leased_units,
+        memory_bytes,
     }
 }

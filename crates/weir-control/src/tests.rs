@@ -13,6 +13,7 @@ mod ceilings;
 mod deferred;
 mod documents;
 mod events;
+mod gates;
 mod isolation;
 mod key_namespaces;
 mod keys;

@@ -54,6 +54,13 @@ pub(crate) enum LeaseOutcome<'a> {
     NotLeased,
 }
 
+/// The units that a gate took from Redis and has not used.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Holdings {
+    pub(crate) leases: u64,
+    pub(crate) units: u64,
+}
+
 /// The time without use after which units are returned.
 const IDLE: Duration = Duration::from_secs(2);
 
@@ -213,18 +220,23 @@ impl Leases {
         self.0.take_lost()
     }
 
+    /// The leases with units, and the units in leases and unsettled returns.
+    pub(crate) fn holdings(&self) -> Holdings {
+        let mut holdings = Holdings::default();
+        for shard in self.0.shards.each() {
+            for units in shard.leases.values().map(Lease::units).filter(|units| *units > 0) {
+                holdings.leases += 1;
+                holdings.units += units;
+            }
+            holdings.units += shard.unsettled.iter().map(Unsettled::units).sum::<u64>();
+        }
+        holdings
+    }
+
     /// The number of units in leases and unsettled returns.
     #[cfg(test)]
     pub(crate) fn held(&self) -> u64 {
-        let held = |shard: &mut Shard| {
-            let mut units = 0;
-            shard.leases.retain(|_, _, lease| {
-                units += lease.units();
-                true
-            });
-            units + shard.unsettled.iter().map(Unsettled::units).sum::<u64>()
-        };
-        self.0.shards.each().map(|mut shard| held(&mut shard)).sum()
+        self.holdings().units
     }
 }
 

@@ -49,6 +49,7 @@ mod tally;
 mod tenant_map;
 mod tenant_rates;
 mod together;
+mod traffic;
 mod turns;
 mod unreadable;
 

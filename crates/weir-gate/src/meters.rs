@@ -19,7 +19,7 @@ use weir_wire::words::Mode;
 use crate::events::{BufferEvent, DeferredEvent, LeaseEvent, ReservationEvent};
 use crate::primary_meters;
 use crate::refused_callers::{Interface, RefusedCallers};
-use crate::registry::{METADATA, Registry};
+use crate::registry::{METADATA, ReadableCounter, Registry};
 use crate::rls_meters::RlsMeters;
 use crate::stock_meters::{Stock, StockMeters};
 use crate::undecided::UNDECIDED_REASONS;
@@ -32,8 +32,8 @@ pub(crate) struct Meters {
     denied: Counter,
     near_limit: Counter,
     shadow_denied: Counter,
-    cached_denials: Counter,
-    leased: Counter,
+    cached_denials: ReadableCounter,
+    leased: ReadableCounter,
     lost_units: Counter,
     reservations: [(ReservationEvent, Counter); 4],
     leases: [(LeaseEvent, Counter); 4],
@@ -136,11 +136,11 @@ impl Meters {
                 "weir_shadow_denied_checks_total",
                 "Checks that a rule in shadow mode would have denied.",
             ),
-            cached_denials: names.counter(
+            cached_denials: names.readable(
                 "weir_cached_denials_total",
                 "Checks denied from the gate's cache of denials, without Redis.",
             ),
-            leased: names.counter(
+            leased: names.readable(
                 "weir_leased_checks_total",
                 "Checks of leased rules that were admitted with units taken in advance.",
             ),
@@ -282,6 +282,8 @@ impl Meters {
         self.redis_up.set(f64::from(u8::from(redis.up)));
         self.redis_functions.set(f64::from(u8::from(redis.functions)));
         self.redis_script_loads.absolute(redis.script_loads);
+        self.cached_denials.publish();
+        self.leased.publish();
         self.upkeep();
         let mut text = self.handle.render();
         primary_meters::render(&redis.primaries, &mut text);
@@ -345,12 +347,17 @@ impl Meters {
 
     /// Counts a check that the denial cache answered.
     pub(crate) fn denied_from_cache(&self) {
-        self.cached_denials.increment(1);
+        self.cached_denials.increment();
     }
 
     /// Counts a check that was admitted with leased units.
     pub(crate) fn leased(&self) {
-        self.leased.increment(1);
+        self.leased.increment();
+    }
+
+    /// The number of checks that the denial cache or leased units decided.
+    pub(crate) fn decided_from_memory(&self) -> u64 {
+        self.cached_denials.get() + self.leased.get()
     }
 
     /// Counts an event in the life of a reservation.

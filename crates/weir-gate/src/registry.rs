@@ -1,5 +1,7 @@
 //! The registration of a gate's metrics, each with its help text.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder};
 use metrics_exporter_prometheus::PrometheusRecorder;
 
@@ -9,9 +11,36 @@ pub(crate) const METADATA: Metadata<'static> = Metadata::new("weir_gate", Level:
 #[derive(Clone, Copy)]
 pub(crate) struct Registry<'r>(pub(crate) &'r PrometheusRecorder);
 
+/// A counter whose value the gate itself can read.
+#[derive(Debug)]
+pub(crate) struct ReadableCounter {
+    value: AtomicU64,
+    shown: Counter,
+}
+
+impl ReadableCounter {
+    #[inline]
+    pub(crate) fn increment(&self) {
+        self.value.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> u64 {
+        self.value.load(Ordering::Relaxed)
+    }
+
+    /// Copies the value to the metric. Call it before the metrics are rendered.
+    pub(crate) fn publish(&self) {
+        self.shown.absolute(self.get());
+    }
+}
+
 impl Registry<'_> {
     pub(crate) fn counter(&self, name: &'static str, help: &'static str) -> Counter {
         self.labelled(name, help, &[])
+    }
+
+    pub(crate) fn readable(&self, name: &'static str, help: &'static str) -> ReadableCounter {
+        ReadableCounter { value: AtomicU64::new(0), shown: self.counter(name, help) }
     }
 
     /// One counter of a family. All counters of a family have the same help text.

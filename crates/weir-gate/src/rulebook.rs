@@ -4,6 +4,7 @@ mod apart;
 mod cache;
 mod compiled;
 pub(crate) mod follower;
+mod load;
 mod snapshot;
 mod snapshot_writer;
 mod source;

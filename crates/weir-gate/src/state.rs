@@ -22,6 +22,7 @@ use crate::rulebook::Held;
 use crate::stock_meters::Stock;
 use crate::tally::Tally;
 use crate::tenant_rates::TenantRates;
+use crate::traffic::Traffic;
 use crate::unreadable::UnreadableKeys;
 
 /// The shared state of one gate.
@@ -55,6 +56,8 @@ pub struct GateParts {
     pub(crate) meters: Meters,
     /// The duration of the calls of Redis.
     pub(crate) round_trip: RoundTrip,
+    /// The checks of the last heartbeats.
+    pub(crate) traffic: Traffic,
     /// Reports keys in Redis that cannot be read.
     pub(crate) unreadable: UnreadableKeys,
     /// Counts decisions for the statistics.
@@ -118,6 +121,7 @@ impl GateState {
             heavy_matching: HeavyMatching::new(),
             meters: Meters::new(),
             round_trip: RoundTrip::default(),
+            traffic: Traffic::default(),
             unreadable: UnreadableKeys::default(),
             tally,
             decision_export: OnceLock::new(),

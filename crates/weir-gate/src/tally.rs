@@ -6,6 +6,7 @@
 
 mod accumulator;
 mod event;
+mod key_uses;
 mod leftover;
 mod minute_counts;
 mod recorder;

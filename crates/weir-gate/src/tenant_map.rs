@@ -53,6 +53,10 @@ impl<K: Hash + Eq, V> TenantMap<K, V> {
         self.tenants.get(&tenant)?.get(key)
     }
 
+    pub(crate) fn values(&self) -> impl Iterator<Item = &V> {
+        self.tenants.values().flat_map(IndexMap::values)
+    }
+
     pub(crate) fn get_mut(&mut self, tenant: TenantId, key: &K) -> Option<&mut V> {
         self.tenants.get_mut(&tenant)?.get_mut(key)
     }

@@ -37,6 +37,31 @@ pub struct GateBeat {
     /// The smoothed duration of the gate's calls of Redis in microseconds, with the wait for their turn. `None` before the
     /// first call.
     pub redis_round_trip_us: Option<u64>,
+    /// The checks since the heartbeat before, and what the gate holds. `None` until a second has passed.
+    pub load: Option<GateLoad>,
+}
+
+/// The checks of a gate in an interval, and the units and memory that it holds. It concerns all tenants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GateLoad {
+    /// The length of the interval in milliseconds.
+    pub interval_ms: u64,
+    /// The number of checks in the interval.
+    pub checks: u64,
+    /// The number of those that were denied.
+    pub denied: u64,
+    /// The number of those that leased units or cached denials decided, without Redis.
+    pub from_memory: u64,
+    /// The duration in microseconds that half of the checks did not exceed. `None` without checks.
+    pub latency_p50_us: Option<u64>,
+    /// The duration in microseconds that 99 % of the checks did not exceed. `None` without checks.
+    pub latency_p99_us: Option<u64>,
+    /// The number of counters of which the gate holds leased units.
+    pub leases: u64,
+    /// The number of these units.
+    pub leased_units: u64,
+    /// The resident memory of the gate's process in bytes. `None` where the system does not tell it.
+    pub memory_bytes: Option<u64>,
 }
 
 /// The last heartbeat of a gate.
@@ -63,6 +88,8 @@ pub struct GateRow {
     /// The smoothed duration of the gate's calls of Redis in microseconds, with the wait for their turn. `None` before the
     /// first call.
     pub redis_round_trip_us: Option<u64>,
+    /// The gate's last interval. `None` for releases that do not report it.
+    pub load: Option<GateLoad>,
     /// The time of the heartbeat by Postgres' clock, which all gates share.
     pub seen_at: Timestamp,
     /// The age of the heartbeat in milliseconds.
@@ -81,7 +108,10 @@ impl<'t> Gates<'t> {
     }
 
     /// Writes a gate's heartbeat, in the gate's own scope.
+    #[expect(clippy::too_many_lines, reason = "a statement with a line for each column")]
     pub async fn beat(self, beat: &GateBeat) -> Result<(), StoreError> {
+        let load = |of: fn(GateLoad) -> u64| beat.load.map(of).map(signed);
+        let known = |of: fn(GateLoad) -> Option<u64>| beat.load.and_then(of).map(signed);
         sqlx::query!(
             "-- gates.beat
             INSERT INTO gates (
@@ -95,9 +125,21 @@ impl<'t> Gates<'t> {
                 weir_version,
                 redis_up,
                 redis_round_trip_us,
+                interval_ms,
+                checks,
+                denied,
+                from_memory,
+                latency_p50_us,
+                latency_p99_us,
+                leases,
+                leased_units,
+                memory_bytes,
                 seen_at
             )
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, clock_timestamp())
+            VALUES (
+                $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
+                clock_timestamp()
+            )
             ON CONFLICT ON CONSTRAINT gates_id_pkey
             DO UPDATE SET
                 boot_id = excluded.boot_id,
@@ -109,6 +151,15 @@ impl<'t> Gates<'t> {
                 weir_version = excluded.weir_version,
                 redis_up = excluded.redis_up,
                 redis_round_trip_us = excluded.redis_round_trip_us,
+                interval_ms = excluded.interval_ms,
+                checks = excluded.checks,
+                denied = excluded.denied,
+                from_memory = excluded.from_memory,
+                latency_p50_us = excluded.latency_p50_us,
+                latency_p99_us = excluded.latency_p99_us,
+                leases = excluded.leases,
+                leased_units = excluded.leased_units,
+                memory_bytes = excluded.memory_bytes,
                 seen_at = excluded.seen_at",
             uuid(beat.id.to_u128()),
             uuid(beat.boot_id),
@@ -120,6 +171,15 @@ impl<'t> Gates<'t> {
             beat.weir_version,
             beat.redis_up,
             beat.redis_round_trip_us.map(signed),
+            load(|load| load.interval_ms),
+            load(|load| load.checks),
+            load(|load| load.denied),
+            load(|load| load.from_memory),
+            known(|load| load.latency_p50_us),
+            known(|load| load.latency_p99_us),
+            load(|load| load.leases),
+            load(|load| load.leased_units),
+            known(|load| load.memory_bytes),
         )
         .execute(self.conn)
         .await?;
@@ -141,6 +201,15 @@ impl<'t> Gates<'t> {
                 weir_version,
                 redis_up,
                 redis_round_trip_us,
+                interval_ms,
+                checks,
+                denied,
+                from_memory,
+                latency_p50_us,
+                latency_p99_us,
+                leases,
+                leased_units,
+                memory_bytes,
                 seen_at,
                 (extract(epoch FROM clock_timestamp() - seen_at) * 1000)::bigint AS "age_ms!"
             FROM gates
@@ -161,6 +230,17 @@ impl<'t> Gates<'t> {
             weir_version: row.weir_version,
             redis_up: row.redis_up,
             redis_round_trip_us: row.redis_round_trip_us.map(unsigned),
+            load: row.interval_ms.map(|interval_ms| GateLoad {
+                interval_ms: unsigned(interval_ms),
+                checks: row.checks.map_or(0, unsigned),
+                denied: row.denied.map_or(0, unsigned),
+                from_memory: row.from_memory.map_or(0, unsigned),
+                latency_p50_us: row.latency_p50_us.map(unsigned),
+                latency_p99_us: row.latency_p99_us.map(unsigned),
+                leases: row.leases.map_or(0, unsigned),
+                leased_units: row.leased_units.map_or(0, unsigned),
+                memory_bytes: row.memory_bytes.map(unsigned),
+            }),
             seen_at: timestamp(row.seen_at),
             age_ms: unsigned(row.age_ms),
         });

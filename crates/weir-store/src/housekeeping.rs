@@ -109,6 +109,18 @@ impl<'t> Housekeeping<'t> {
         Ok(unsigned(deleted))
     }
 
+    /// Deletes up to `most` counts of requests of keys that are past their retention. Returns the number of deleted rows.
+    pub async fn delete_old_key_hours(self, most: u32) -> Result<u64, StoreError> {
+        let deleted = sqlx::query_scalar!(
+            r#"-- housekeeping.delete_old_key_hours
+            SELECT weir_delete_old_key_hours($1) AS "deleted!""#,
+            i32::try_from(most).unwrap_or(i32::MAX),
+        )
+        .fetch_one(self.conn)
+        .await?;
+        Ok(unsigned(deleted))
+    }
+
     /// Deletes changes of tenants that gates no longer load and no row refers to. Returns the number of deleted rows.
     pub async fn delete_old_changes(self) -> Result<u64, StoreError> {
         let deleted = sqlx::query_scalar!(

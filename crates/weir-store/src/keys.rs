@@ -1,5 +1,6 @@
 //! API keys. Only digests are stored; a rotated key has two for the time of an overlap.
 
+mod hours;
 mod row;
 
 use weir_domain::id::{KeyId, TenantId};
@@ -11,6 +12,7 @@ use crate::error::StoreError;
 use crate::page::{Listing, Page};
 use crate::served::Selection;
 
+pub use hours::{KeyHour, KeyHourRow};
 pub use row::{KeyRow, PreviousDigest};
 use row::{Row, query_keys};
 

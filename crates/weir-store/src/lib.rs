@@ -67,13 +67,13 @@ pub use deliveries::{
 pub use denials::{DENIALS_PER_SECOND, DenialFilter, DenialRow, Denials};
 pub use error::{Constraint, StoreError};
 pub use events::{AlertEvent, ChangeEvent, EventFilter, Events};
-pub use gates::{GateBeat, GateReport, GateRow, Gates, Rollout};
+pub use gates::{GateBeat, GateLoad, GateReport, GateRow, Gates, Rollout};
 pub use housekeeping::{Housekeeping, Retention};
 pub use idempotency::{Claim, Claimed, Idempotency, Owner};
 pub use identities::{Identities, NewIdentity};
 pub use installation::Installation;
 pub use invitations::{InvitationRow, Invitations, NewInvitation};
-pub use keys::{KeyRotation, KeyRow, Keys, NewKey, PreviousDigest};
+pub use keys::{KeyHour, KeyHourRow, KeyRotation, KeyRow, Keys, NewKey, PreviousDigest};
 pub use logins::is_verified;
 pub use members::{MemberRole, MemberRow, Members};
 pub use namespaces::{NamespaceRow, NamespaceWrite, Namespaces};

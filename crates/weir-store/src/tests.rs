@@ -176,7 +176,8 @@ async fn full_tenant(database: &TestDatabase, email: &str) -> (TenantId, RuleWri
     let (tenant_id, _) = tenant(&database.app, owner).await;
     let rule = write_rule(&database.app, rule(tenant_id, "login")).await;
     let mut tx = tenant_tx(&database.app, tenant_id).await;
-    tx.keys().insert(&key(tenant_id)).await.unwrap();
+    let key = key(tenant_id);
+    tx.keys().insert(&key).await.unwrap();
     tx.overrides().insert(&override_of(tenant_id, rule.id)).await.unwrap();
     tx.profiles().insert(&profiles::profile(tenant_id, "edge"), &Actor::System).await.unwrap();
     tx.namespaces().set(&namespaces::spread(tenant_id, "api"), 0).await.unwrap();
@@ -187,6 +188,7 @@ async fn full_tenant(database: &TestDatabase, email: &str) -> (TenantId, RuleWri
     tx.idempotency().finish(&claim, 201, &json!({})).await.unwrap();
     tx.commit().await.unwrap();
     tallies::write_one_of_each(&database.gate, tenant_id, rule.id).await;
+    keys::count(&database.gate, &keys::flush(), &[keys::hour(&key, NOW, 1)]).await;
     let mut tx = database.app.begin("tests", Scope::User(owner)).await.unwrap();
     tx.sessions().insert(&accounts::session(owner)).await.unwrap();
     tx.commit().await.unwrap();

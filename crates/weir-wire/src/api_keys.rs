@@ -77,6 +77,35 @@ pub struct ApiKey {
     pub previous_expires_at: Option<DateTime>,
     /// The time of the last accepted use, to about a minute; null if there was none.
     pub last_used_at: Option<DateTime>,
+    /// The requests with this key at gates, in lists of keys.
+    #[serde(default)]
+    pub requests: Option<KeyRequests>,
+}
+
+/// The requests with a key at gates: checks, records, refunds and the like; each check of a batch counts. The counts are up to
+/// two minutes old.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct KeyRequests {
+    /// The start of the first hour.
+    pub start: DateTime,
+    /// The requests of each hour, of which the last one is the present hour.
+    #[cfg_attr(feature = "openapi", schema(min_items = 24, max_items = 24))]
+    pub hours: Vec<u64>,
+    /// The requests of the last 60 minutes: those of the present hour, and the hour before in proportion.
+    pub last_hour: u64,
+    /// The gate of the last request; null if there was none in these hours.
+    pub last_gate: Option<KeyGate>,
+}
+
+/// A gate that a key was used at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct KeyGate {
+    /// `gate_…`
+    pub id: String,
+    /// The address at which clients reach it; null for callers below the role `editor`, and for gates that stopped long ago.
+    pub address: Option<String>,
 }
 
 /// A key with its secret, which is shown only in this answer.

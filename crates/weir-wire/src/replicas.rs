@@ -46,6 +46,34 @@ pub struct Replica {
     /// The smoothed duration of its calls of Redis in microseconds, with the wait for their turn; null before the first call.
     #[serde(default)]
     pub redis_round_trip_us: Option<u64>,
+    /// Its checks before its last report; null for callers who are no operators of the installation, because it concerns all
+    /// tenants, and for releases that do not report it.
+    #[serde(default)]
+    pub load: Option<GateLoad>,
+}
+
+/// The checks of a gate in the interval before its report, and the units and memory that it holds. It concerns all tenants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct GateLoad {
+    /// The length of the interval, in milliseconds: about two seconds.
+    pub interval_ms: u64,
+    /// The number of checks in the interval.
+    pub checks: u64,
+    /// The number of those that were denied.
+    pub denied: u64,
+    /// The number of those that were decided without Redis: by leased units or cached denials.
+    pub from_memory: u64,
+    /// The duration that half of the checks did not exceed, in microseconds; null without checks.
+    pub latency_p50_us: Option<u64>,
+    /// The duration that 99 % of the checks did not exceed, in microseconds; null without checks.
+    pub latency_p99_us: Option<u64>,
+    /// The number of counters of which it holds leased units.
+    pub leases: u64,
+    /// The number of these units.
+    pub leased_units: u64,
+    /// The resident memory of its process in bytes; null where the operating system does not report it.
+    pub memory_bytes: Option<u64>,
 }
 
 /// `GET /tenants/{tenant}/replicas/rollouts`

@@ -19,7 +19,10 @@ await scenario("keys", async ({ page, shoot }) => {
     await passes(first);
     await used(tenant.id);
     await page.reload();
-    await row(page).getByRole("cell", { name: /^(just now|\d+ s ago)$/ }).waitFor();
+    await row(page).getByRole("cell", { name: /^(just now|\d+ s ago) ?at localhost:/ }).waitFor();
+    await row(page).getByRole("cell", { name: "< 0.1" }).waitFor();
+    await row(page).getByTitle("1 request in the last hour, 1 in the last 24 hours").waitFor();
+    await shoot("keys-used");
     const second = await rotate(page, shoot, "Keep for 24 hours");
     assert.notEqual(first, second, "rotation issues another secret");
     await passes(first);

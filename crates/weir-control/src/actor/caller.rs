@@ -15,6 +15,8 @@ pub(crate) struct Caller {
     pub(crate) tenant_id: TenantId,
     pub(crate) actor: Actor,
     pub(crate) role: MemberRole,
+    /// Whether the caller is an operator of the installation. No key is.
+    pub(crate) operator: bool,
     /// The namespaces in which the caller has the role.
     pub(crate) namespaces: Namespaces,
     pub(crate) suspended: bool,

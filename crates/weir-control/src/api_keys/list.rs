@@ -9,6 +9,7 @@ use weir_wire::page::Page;
 
 use crate::actor::{By, Viewer};
 use crate::api_keys;
+use crate::api_keys::requests::Requests;
 use crate::error::ControlError;
 use crate::listing::{List, ListQuery};
 use crate::state::ControlState;
@@ -31,10 +32,13 @@ pub(crate) async fn list(
     let makers: Vec<_> =
         makers.filter(|maker| maker.contains('@') && !maker.contains(' ')).collect();
     let members = tx.members().emails_of(caller.tenant_id, &makers).await?;
+    let keys: Vec<_> = listing.items.iter().map(|row| row.id).collect();
+    let requests = Requests::read(&mut tx, &caller, &keys, control.clock.now()).await?;
     let item = |row: KeyRow| {
         let maker = row.created_by.to_lowercase();
         let former = makers.contains(&maker) && !members.contains(&maker);
-        ApiKey { created_by_former_member: former, ..api_keys::key(row) }
+        let requests = Some(requests.of(row.id));
+        ApiKey { created_by_former_member: former, requests, ..api_keys::key(row) }
     };
     Ok(Json(list.answer(listing, |row| row.id.to_string(), item)))
 }

@@ -242,20 +242,7 @@ async fn viewers_see_no_secrets_in_addresses() {
     let url = "https://hooks.example.com:8443/services/T000/SECRETTOKEN?key=hush";
     let body = json!({ "name": "chat", "url": url });
     plane.by(&ada, "POST", "webhooks").json(&body).send().await.expect(201);
-    let now = weir_domain::time::Timestamp::from_millis(plane.now_ms());
-    let beat = weir_store::GateBeat {
-        id: weir_domain::id::GateId::from_u128(7),
-        boot_id: 1,
-        address: "http://10.1.2.3:8081".to_owned(),
-        rulebook_version: 1,
-        applied_at: now,
-        applied_after_ms: 0,
-        started_at: now,
-        weir_version: "1.2.3".to_owned(),
-        redis_up: true,
-        redis_round_trip_us: None,
-    };
-    plane.database.gate.beat(&beat, std::time::Duration::from_mins(1)).await.expect("a beat");
+    super::gates::beat(&plane).await;
     for secretive in [eve.token.as_str(), read.as_str()] {
         let get = |path: &str| {
             let path = format!("/v1/tenants/{}/{path}", ada.tenant);

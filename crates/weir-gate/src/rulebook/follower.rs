@@ -19,6 +19,7 @@ use weir_store::{GateBeat, RulebookVersion, Store, StoreError};
 use super::Staleness;
 use super::apart;
 use super::cache::{RulebookCache, SharedCache};
+use super::load;
 use super::snapshot::{CompiledTenants, Snapshot, SnapshotFile, WholeTenants};
 use super::snapshot_writer::{SavedState, SnapshotWriter};
 use super::whole_load::{self, WholeRulebook};
@@ -86,6 +87,7 @@ impl Follower {
             weir_version: env!("CARGO_PKG_VERSION").to_owned(),
             redis_up: false,
             redis_round_trip_us: None,
+            load: None,
         };
         Self {
             state,
@@ -204,6 +206,7 @@ impl Follower {
         self.beat.rulebook_version = self.version();
         self.beat.redis_up = self.state.limiter.up();
         self.beat.redis_round_trip_us = self.state.round_trip.get_us();
+        self.beat.load = load::measured(&self.state, std::time::Instant::now());
         let live = self.store.beat(&self.beat, LIVE_WITHIN).await?;
         self.state.local.set_live_gates(live);
         Ok(())

@@ -7,23 +7,23 @@ use weir_domain::id::{DenialId, KeyId, TenantId};
 use weir_domain::latency::Latencies;
 use weir_domain::time::Timestamp;
 use weir_store::{
-    DENIALS_PER_SECOND, DenialRow, DropCount, SKETCH_MS, SketchEntry, SketchRow, StepRow,
-    TallyCounts, TallyRow,
+    DENIALS_PER_SECOND, DenialRow, DropCount, KeyHourRow, SKETCH_MS, SketchEntry, SketchRow,
+    StepRow, TallyCounts, TallyRow,
 };
 
 use super::Tally;
-use super::minute_counts::{Denial, MINUTE_MS, MinuteCounts, Shard, TallyKey, TenantCounts};
+use super::key_uses::KeyUses;
+use super::minute_counts::{Denial, MINUTE_MS, MinuteCounts, Shard, TallyKey, TenantCounts, floor};
 use super::sample_batch::SampleBatches;
 use super::sketch::Sketch;
 use super::steps::Steps;
 use super::subject_text::subject;
+use crate::traffic::TrafficCounts;
 
 /// The most rows in memory while Postgres is away: ten minutes of 20,000 busy rules.
 const ROWS_MAX: usize = 200_000;
 const DENIALS_MAX: usize = 10_000;
 const SKETCHES_MAX: usize = 2_000;
-/// The shortest time between two writes of a key's last use.
-const KEY_USE_MS: i64 = MINUTE_MS;
 /// The time after which a minute is final. Until then requests that began in it can still be counted.
 const OPEN_MS: i64 = 2 * MINUTE_MS;
 /// The number of collections after which shards free the memory of names that are no longer in use.
@@ -40,7 +40,9 @@ pub(super) struct TallyAccumulator {
     sketches: HashMap<(TenantId, i64), (Sketch, bool)>,
     denials: VecDeque<DenialRow>,
     pub(super) samples: SampleBatches,
-    keys: HashMap<(TenantId, KeyId), KeyUse>,
+    keys: KeyUses,
+    /// The checks since this was last taken.
+    pub(super) traffic: TrafficCounts,
     namespaces: HashSet<Arc<str>>,
     spares: Vec<Shard>,
     collections: u32,
@@ -58,6 +60,7 @@ pub(super) struct TallyBatch {
     pub(super) sketches: Vec<SketchRow>,
     pub(super) denials: Vec<DenialRow>,
     pub(super) keys: Vec<(TenantId, KeyId, Timestamp)>,
+    pub(super) key_hours: Vec<KeyHourRow>,
 }
 
 #[derive(Debug, Default)]
@@ -72,13 +75,6 @@ struct Unrecorded {
     written: u64,
 }
 
-#[derive(Debug)]
-struct KeyUse {
-    last: Timestamp,
-    /// The use that was written last, and the time of that write.
-    written: Option<(Timestamp, Timestamp)>,
-}
-
 impl TallyAccumulator {
     pub(super) fn new(boot_id: u128) -> Self {
         Self {
@@ -89,7 +85,8 @@ impl TallyAccumulator {
             sketches: HashMap::new(),
             denials: VecDeque::new(),
             samples: SampleBatches::default(),
-            keys: HashMap::new(),
+            keys: KeyUses::default(),
+            traffic: TrafficCounts::default(),
             namespaces: HashSet::new(),
             spares: Vec::new(),
             collections: 0,
@@ -123,7 +120,7 @@ impl TallyAccumulator {
             tally.exchange(at, &mut spare);
             for minute in &mut spare.minutes {
                 if minute.used {
-                    self.add_minute(minute, &mut denied);
+                    self.add_minute(minute, now, &mut denied);
                 }
                 minute.clear(whole);
             }
@@ -158,8 +155,6 @@ impl TallyAccumulator {
         });
         let unrecorded = self.unrecorded.iter().filter(|(_, minute)| minute.count > minute.written);
         let sketches = self.sketches.iter().filter(|(_, (_, changed))| *changed && with_sketches);
-        let keys = self.keys.iter().filter(|(_, key_use)| key_use.is_due(now));
-        let key = |((tenant, key), used): (&(TenantId, KeyId), &KeyUse)| (*tenant, *key, used.last);
         TallyBatch {
             rows: rows.collect(),
             steps: self.steps.ended(now),
@@ -173,7 +168,8 @@ impl TallyAccumulator {
                 .map(|((tenant, at), (sketch, _))| row(*tenant, *at, sketch))
                 .collect(),
             denials: self.denials.iter().cloned().collect(),
-            keys: keys.map(key).collect(),
+            keys: self.keys.last(now),
+            key_hours: self.keys.hours(now),
         }
     }
 
@@ -195,14 +191,7 @@ impl TallyAccumulator {
         let present = floor(self.open_from_ms, SKETCH_MS);
         self.sketches.retain(|(_, at), (_, changed)| *changed || *at >= present);
         self.denials.clear();
-        for key_use in self.keys.values_mut().filter(|key_use| key_use.is_due(now)) {
-            key_use.written = Some((key_use.last, now));
-        }
-        let long_ago = now.plus_ms(-OPEN_MS);
-        self.keys.retain(|_, key_use| {
-            let written = key_use.written;
-            written.is_none_or(|(last, at)| key_use.last > last || at >= long_ago)
-        });
+        self.keys.written(now);
         if self.namespaces.len() > ROWS_MAX {
             self.namespaces.clear();
         }
@@ -216,6 +205,7 @@ impl TallyAccumulator {
     fn add_minute(
         &mut self,
         minute: &mut MinuteCounts,
+        now: Timestamp,
         denied: &mut HashMap<TenantId, (u64, Vec<Denial>)>,
     ) {
         let minute_ms = minute.minute_ms.max(self.open_from_ms);
@@ -223,6 +213,7 @@ impl TallyAccumulator {
             for (name, namespace) in &mut counted.namespaces {
                 let name = self.intern(name);
                 let (requests, latencies) = (&namespace.requests, Some(&namespace.latencies));
+                self.traffic.add(requests, &namespace.latencies);
                 self.count((tenant, None, Arc::clone(&name)), minute_ms, requests, latencies);
                 for (rule, counts) in &namespace.rules {
                     self.count((tenant, Some(*rule), Arc::clone(&name)), minute_ms, counts, None);
@@ -232,11 +223,8 @@ impl TallyAccumulator {
                 }
             }
             self.add_subjects(tenant, minute_ms, counted);
-            for (&key, &at_ms) in &counted.keys {
-                let known = self.keys.entry((tenant, key));
-                let last = Timestamp::from_millis(at_ms);
-                let known = known.or_insert(KeyUse { last, written: None });
-                known.last = known.last.max(last);
+            for (&key, &count) in &counted.keys {
+                self.keys.add((tenant, key), count, now);
             }
             if counted.denial_count > 0 {
                 let (count, sampled) = denied.entry(tenant).or_default();
@@ -326,12 +314,6 @@ impl TallyAccumulator {
     }
 }
 
-impl KeyUse {
-    fn is_due(&self, now: Timestamp) -> bool {
-        self.written.is_none_or(|(last, at)| self.last > last && now >= at.plus_ms(KEY_USE_MS))
-    }
-}
-
 fn row(tenant_id: TenantId, at_ms: i64, sketch: &Sketch) -> SketchRow {
     let entries = sketch.slots().map(|(slot, checks)| SketchEntry {
         rule_id: slot.rule,
@@ -346,8 +328,4 @@ fn row(tenant_id: TenantId, at_ms: i64, sketch: &Sketch) -> SketchRow {
         floor: sketch.floor(),
         entries: entries.collect(),
     }
-}
-
-fn floor(ms: i64, step_ms: i64) -> i64 {
-    ms.div_euclid(step_ms) * step_ms
 }

@@ -64,8 +64,15 @@ pub(super) struct TenantCounts {
     pub(super) denial_count: u64,
     /// The size of the sampled checks.
     pub(super) sample_bytes: usize,
-    /// The last use of each key, in milliseconds since 1970.
-    pub(super) keys: FxHashMap<KeyId, i64>,
+    pub(super) keys: FxHashMap<KeyId, KeyCount>,
+}
+
+/// The uses of a key.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct KeyCount {
+    /// The last use, in milliseconds since 1970.
+    pub(super) last_ms: i64,
+    pub(super) requests: u64,
 }
 
 /// Counts of one namespace.
@@ -116,7 +123,9 @@ impl Shard {
 impl MinuteCounts {
     fn count(&mut self, event: &DecisionEvent<'_>, random: u64) {
         let tenant = self.tenants.entry(event.tenant).or_default();
-        tenant.keys.insert(event.key, event.at.as_millis());
+        let key = tenant.keys.entry(event.key).or_default();
+        key.last_ms = event.at.as_millis();
+        key.requests += 1;
         let operation = event.request().operation();
         let records = matches!(operation, Operation::Record | Operation::Commit(_));
         let counts_decisions = !records && operation != Operation::Refund;
@@ -229,6 +238,11 @@ impl TenantCounts {
             None => self.denials.push(denial),
         }
     }
+}
+
+/// The start of the step that contains this time.
+pub(super) fn floor(ms: i64, step_ms: i64) -> i64 {
+    ms.div_euclid(step_ms) * step_ms
 }
 
 /// The counts of the namespace of an event.

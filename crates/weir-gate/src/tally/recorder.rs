@@ -152,6 +152,8 @@ impl Recorder {
         let (began, now) = (Instant::now(), self.state.clock.now());
         let lost = self.accumulator.collect(&self.state.tally, now);
         self.state.meters.stats_collected(lost, self.accumulator.row_count());
+        let traffic = std::mem::take(&mut self.accumulator.traffic);
+        self.state.traffic.add(traffic, self.state.meters.decided_from_memory(), began);
         if with_sketches || self.turns.is_multiple_of(SAMPLES_EVERY) {
             self.accumulator.samples.cut(now);
         }
@@ -202,6 +204,7 @@ impl Recorder {
         if !batch.keys.is_empty() {
             let mut tx = self.store.begin("keys.used", Scope::Gate(id)).await?;
             tx.keys().used(&batch.keys).await?;
+            tx.keys().count_requests(&flush, &batch.key_hours).await?;
             tx.commit().await?;
         }
         Ok(())

@@ -164,6 +164,11 @@ fn requests_and_rules_are_counted_in_their_minutes() {
     assert_eq!(row(&batch, Some(11), at(60_000)), shadow, "the shadow rule");
     assert_eq!(row(&batch, Some(12), at(60_000)), counts(0, 1, 0), "refused outright");
     assert_eq!(batch.keys, [(fixture.tenant, KeyId::from_u128(2), at(60_002))]);
+    let hours: Vec<_> = batch.key_hours.iter().map(|row| (row.hour, row.requests)).collect();
+    assert_eq!(hours, [(at(0), 8)], "every kind of request");
+    let traffic = accumulator.traffic;
+    assert_eq!((traffic.checks, traffic.denied), (6, 2), "without refunds and records");
+    assert_eq!(traffic.latencies.counts()[2], 6, "90 µs each");
 
     let sketch = &batch.sketches[0];
     let ada =

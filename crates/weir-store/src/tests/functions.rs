@@ -7,12 +7,16 @@ use std::path::Path;
 use super::*;
 
 /// Each function, with a test of its guarantee.
-const FUNCTIONS: [(&str, &str); 56] = [
+const FUNCTIONS: [(&str, &str); 57] = [
     ("weir_audit_hash", "every_direct_change_breaks_the_chain_where_it_happened"),
     ("weir_chain_audit", "untouched_chains_of_all_logs_verify"),
     ("weir_counted_rules", "busiest_rules_come_with_their_names_even_when_deleted"),
     ("weir_create_login", "login_with_more_privileges_than_its_plane_is_refused_in_every_role"),
     ("weir_delete_old_changes", "old_changes_are_deleted_unless_a_row_refers_to_them"),
+    (
+        "weir_delete_old_key_hours",
+        "requests_of_keys_are_counted_by_hour_and_deleted_after_48_hours",
+    ),
     ("weir_delete_old_statistics", "deletions_of_tenants_are_purged_after_a_year"),
     ("weir_delete_old_steps", "steps_are_written_once_and_deleted_after_two_hours"),
     (

@@ -5,7 +5,7 @@ use std::time::Duration;
 use weir_domain::id::GateId;
 
 use super::*;
-use crate::GateBeat;
+use crate::{GateBeat, GateLoad};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -21,6 +21,7 @@ fn beat() -> GateBeat {
         weir_version: "1.2.3".to_owned(),
         redis_up: true,
         redis_round_trip_us: Some(250),
+        load: None,
     }
 }
 
@@ -30,7 +31,18 @@ async fn heartbeat_records_the_served_version_and_live_gates_are_counted() {
     let (one, other) = (beat(), beat());
     assert_eq!(database.gate.beat(&one, MINUTE).await.unwrap(), 1);
     assert_eq!(database.gate.beat(&other, MINUTE).await.unwrap(), 2);
-    let later = GateBeat { rulebook_version: 4, ..one.clone() };
+    let load = GateLoad {
+        interval_ms: 2_000,
+        checks: 100,
+        denied: 12,
+        from_memory: 40,
+        latency_p50_us: Some(300),
+        latency_p99_us: Some(1_900),
+        leases: 3,
+        leased_units: 25,
+        memory_bytes: Some(90 << 20),
+    };
+    let later = GateBeat { rulebook_version: 4, load: Some(load), ..one.clone() };
     assert_eq!(database.gate.beat(&later, MINUTE).await.unwrap(), 2);
 
     let mut tx = database.app.begin("tests", Scope::Service).await.unwrap();
@@ -40,6 +52,8 @@ async fn heartbeat_records_the_served_version_and_live_gates_are_counted() {
     assert!(row.age_ms < 60_000);
     let shown = (row.weir_version.as_deref(), row.redis_up, row.redis_round_trip_us);
     assert_eq!(shown, (Some("1.2.3"), Some(true), Some(250)));
+    let of_other = rows.iter().find(|row| row.id == other.id).unwrap().load;
+    assert_eq!((row.load, of_other), (Some(load), None));
     assert_eq!(tx.gates().forget(MINUTE).await.unwrap(), 0);
     assert_eq!(tx.gates().forget(Duration::ZERO).await.unwrap(), 2);
     assert_eq!(tx.gates().count_live(MINUTE).await.unwrap(), 0);

@@ -50,6 +50,7 @@ async fn tenant_sees_its_own_rows_only() {
     let (tenant_id, _) = full_tenant(&database, "a@example.com").await;
     full_tenant(&database, "b@example.com").await;
     let expected = named(&[
+        ("api_key_hours", 1),
         ("api_keys", 1),
         ("audit_entries", 1),
         ("denials", 1),
@@ -189,6 +190,7 @@ async fn gate_reads_the_rulebook_and_writes_nothing_else() {
         "SELECT * FROM users",
         "SELECT * FROM audit_entries",
         "DELETE FROM tallies_minutes",
+        "DELETE FROM api_key_hours",
         "SELECT * FROM tallies_hours",
         "SELECT weir_roll_up(7, 90)",
         "SET ROLE weir_owner",

@@ -1,7 +1,11 @@
 //! API keys: found by digest, rotated with an overlap, revoked once.
 
+use std::time::Duration;
+
+use weir_domain::id::GateId;
+
 use super::*;
-use crate::{Constraint, KeyRotation, KeyRow};
+use crate::{Constraint, Flush, KeyHourRow, KeyRotation, KeyRow};
 
 async fn found(database: &TestDatabase, digest: [u8; 32], now: Timestamp) -> Option<KeyId> {
     let mut tx = database.app.begin("tests", Scope::Key(digest)).await.unwrap();
@@ -129,4 +133,70 @@ async fn keys_that_ended_long_ago_are_deleted_once_no_gate_can_hold_them() {
     // A time that is ahead deletes no key before its end.
     assert_eq!(delete(Timestamp::from_millis(8_000_000_000_000)).await, 0);
     assert!(there(usable.id).await);
+}
+
+pub(super) fn flush() -> Flush {
+    let gate_id = GateId::new(NOW, next());
+    Flush { gate_id, boot_id: next(), oldest_minute: NOW, age: Duration::ZERO }
+}
+
+pub(super) fn hour(key: &NewKey, hour: Timestamp, requests: u64) -> KeyHourRow {
+    let used_at = hour.plus_ms(i64::try_from(requests).unwrap());
+    KeyHourRow { tenant_id: key.tenant_id, key_id: key.id, hour, requests, used_at }
+}
+
+pub(super) async fn count(gate: &Store, flush: &Flush, rows: &[KeyHourRow]) {
+    let mut tx = gate.begin("tests", Scope::Gate(flush.gate_id)).await.unwrap();
+    tx.keys().count_requests(flush, rows).await.unwrap();
+    tx.commit().await.unwrap();
+}
+
+#[tokio::test]
+async fn requests_of_keys_are_counted_by_hour_and_deleted_after_48_hours() {
+    const HOUR_MS: i64 = 3_600_000;
+    let database = database().await;
+    let key_of_tenant = with_key(&database).await;
+    let tenant_id = key_of_tenant.tenant_id;
+    let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();
+    let ms = texts(&mut tx, "SELECT (extract(epoch FROM now())::bigint * 1000)::text").await;
+    let ms: i64 = ms[0].parse().unwrap();
+    let present = Timestamp::from_millis(ms / HOUR_MS * HOUR_MS);
+    let at =
+        |back: i64, requests: u64| hour(&key_of_tenant, present.plus_ms(-back * HOUR_MS), requests);
+    let deleted = KeyHourRow { key_id: KeyId::new(NOW, next()), ..at(0, 9) };
+    let (one, other) = (flush(), flush());
+    count(&database.gate, &one, &[at(0, 5), at(1, 7), at(49, 1), deleted]).await;
+    // A repeat and an earlier total change nothing; a restarted gate counts anew.
+    count(&database.gate, &one, &[at(0, 4), at(1, 8)]).await;
+    count(&database.gate, &Flush { boot_id: next(), ..one }, &[at(1, 2)]).await;
+    count(&database.gate, &other, &[at(0, 20)]).await;
+    let mut tx = database.gate.begin("tests", Scope::Gate(other.gate_id)).await.unwrap();
+    let refused = tx.keys().count_requests(&one, &[at(2, 1)]).await.unwrap_err();
+    assert!(refused.to_string().contains("row-level security"), "{refused}");
+
+    let hours = async |tenant_id: TenantId, back: i64| {
+        let mut tx = tenant_tx(&database.app, tenant_id).await;
+        let since = present.plus_ms(-back * HOUR_MS);
+        let hours = tx.keys().hours(tenant_id, &[key_of_tenant.id], since).await.unwrap();
+        let row = |hour: crate::KeyHour| {
+            let back = (present.as_millis() - hour.hour.as_millis()) / HOUR_MS;
+            (back, hour.requests, hour.gate_id)
+        };
+        hours.into_iter().map(row).collect::<Vec<_>>()
+    };
+    let newest = [(1, 10, one.gate_id), (0, 25, other.gate_id)];
+    assert_eq!(hours(tenant_id, 48).await, newest, "each with the gate that used the key last");
+    assert_eq!(hours(tenant_id, 49).await.len(), 3);
+    let stranger = user(&database.app, "b@example.com").await;
+    assert_eq!(hours(tenant(&database.app, stranger).await.0, 48).await, []);
+
+    let mut tx = database.app.begin("tests", Scope::Service).await.unwrap();
+    assert_eq!(tx.housekeeping().delete_old_key_hours(100).await.unwrap(), 1);
+    assert_eq!(tx.housekeeping().delete_old_key_hours(100).await.unwrap(), 0);
+    tx.commit().await.unwrap();
+    assert_eq!(hours(tenant_id, 49).await, newest);
+    let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();
+    raw(&mut tx, "DELETE FROM api_keys").await.unwrap();
+    tx.commit().await.unwrap();
+    assert_eq!(hours(tenant_id, 49).await, [], "a key takes its counts along");
 }

@@ -1,11 +1,18 @@
 //! A card for each gate.
 
 use leptos::prelude::*;
-use weir_wire::replicas::{Replica, Replicas};
+use weir_domain::time::Timestamp;
+use weir_wire::replicas::{GateLoad, Replica, Replicas};
+use weir_wire::time::DateTime;
 
-use crate::components::time::RelativeTime;
+use crate::browser;
+use crate::components::time::{Clock, RelativeTime};
 use crate::model::duration::about;
+use crate::model::gate_load::{facts, milliseconds};
 use crate::model::number::quantity;
+
+/// The time without a heartbeat after which a gate counts as silent. It reports every two seconds, and the page reads every five.
+const SILENT_AFTER_MS: i64 = 10_000;
 
 #[component]
 pub(super) fn GateCards(replicas: Signal<Replicas>) -> impl IntoView {
@@ -18,20 +25,31 @@ pub(super) fn GateCards(replicas: Signal<Replicas>) -> impl IntoView {
 
 #[component]
 fn GateCard(gate: Replica, tenant_version: u64) -> impl IntoView {
+    let clock = expect_context::<Clock>();
     let behind = tenant_version > gate.rulebook_version;
-    let state = if behind {
-        view! { <span class="badge badge-degraded">"Behind"</span> }.into_any()
-    } else {
-        view! { <span class="badge badge-allowed">"Up to date"</span> }.into_any()
+    let seen_ms = browser::now_ms() - i64::try_from(gate.age_ms).unwrap_or(i64::MAX);
+    let silent = Memo::new(move |_| clock.now_ms() - seen_ms > SILENT_AFTER_MS);
+    let state = move || match (silent.get(), behind) {
+        (true, _) => view! { <span class="badge badge-denied">"Silent"</span> },
+        (false, true) => view! { <span class="badge badge-degraded">"Behind"</span> },
+        (false, false) => view! { <span class="badge badge-allowed">"Up to date"</span> },
     };
-    let redis = match (gate.redis_up, gate.redis_round_trip_us) {
-        (None, _) => "not reported".into_any(),
-        (Some(false), _) => {
+    let load = gate.load.map(|load| load_rows(load, silent));
+    let note = gate.load.map(|load| {
+        let length = about(load.interval_ms);
+        let text = format!("Checks of all tenants in the {length} before the last heartbeat");
+        view! { <p class="note">{text}</p> }
+    });
+    let seen_at = DateTime(Timestamp::from_millis(seen_ms));
+    let redis = move || match (silent.get(), gate.redis_up, gate.redis_round_trip_us) {
+        (true, ..) => "–".into_any(),
+        (_, None, _) => "not reported".into_any(),
+        (_, Some(false), _) => {
             view! { <span class="badge badge-denied">"Unavailable"</span> }.into_any()
         }
-        (Some(true), None) => "connected".into_any(),
-        (Some(true), Some(time_us)) => {
-            format!("connected, {} per call", microseconds(time_us)).into_any()
+        (_, Some(true), None) => "connected".into_any(),
+        (_, Some(true), Some(time_us)) => {
+            format!("connected, {} per call", milliseconds(time_us)).into_any()
         }
     };
     let versions = usize::try_from(gate.versions_behind).unwrap_or(usize::MAX);
@@ -46,22 +64,25 @@ fn GateCard(gate: Replica, tenant_version: u64) -> impl IntoView {
         <li class="card stack">
             <div class="card-head"><p class="name">{name}</p>{state}</div>
             <dl class="facts">
+                {load}
                 <dt>"Redis"</dt><dd>{redis}</dd>
                 <dt>"Rulebook"</dt><dd>{version}</dd>
                 <dt>"Applied"</dt><dd><RelativeTime at=gate.applied_at />", "{about(gate.applied_after_ms)}" after the change"</dd>
-                <dt>"Last heartbeat"</dt><dd>{about(gate.age_ms)}" ago"</dd>
+                <dt>"Last heartbeat"</dt><dd><RelativeTime at=seen_at /></dd>
                 <dt>"Started"</dt><dd><RelativeTime at=gate.started_at /></dd>
                 <dt>"Release"</dt><dd>{gate.weir_version.unwrap_or_else(|| "not reported".to_owned())}</dd>
                 <dt>"ID"</dt><dd><code>{gate.id}</code></dd>
             </dl>
+            {note}
         </li>
     }
 }
 
-/// `0.4 ms`, `12 ms`.
-fn microseconds(time_us: u64) -> String {
-    match time_us {
-        ..10_000 => format!("{}.{} ms", time_us / 1_000, time_us % 1_000 / 100),
-        _ => format!("{} ms", time_us / 1_000),
-    }
+/// The load of the gate, for operators. A silent gate has dashes in place of figures.
+fn load_rows(load: GateLoad, silent: Memo<bool>) -> impl IntoView {
+    let row = |(name, text): (&'static str, String)| {
+        let shown = move || if silent.get() { "–".to_owned() } else { text.clone() };
+        view! { <dt>{name}</dt><dd>{shown}</dd> }
+    };
+    facts(&load).map(row).into_iter().collect::<Vec<_>>()
 }

@@ -8,12 +8,14 @@ use weir_wire::time::DateTime;
 use super::scope::scope_name;
 use crate::api::Api;
 use crate::browser;
+use crate::charts::spark::{HEIGHT, WIDTH, spark};
 use crate::components::data_table::Column;
 use crate::components::require_role::RequireRole;
 use crate::components::submit::SubmitAction;
 use crate::components::table::{ConfirmedButton, Created, RotateButton, time_or_never};
 use crate::components::time::{ExactTime, ExpiryTime};
 use crate::components::toast::Toasts;
+use crate::model::key_requests::{rate, summary};
 use crate::pages::shell::TenantId;
 use crate::session::Session;
 
@@ -27,18 +29,12 @@ pub(super) fn columns(changed: Callback<Option<IssuedKey>>) -> Vec<Column<ApiKey
         Column::new("name", "Name", name).by_text(name).class("name"),
         Column::new("key", "Key", hint)
             .cell(move |key| view! { <code class="nowrap">{hint(key)}</code> }.into_any()),
-        Column::new("scopes", "Scopes", |key: &ApiKey| scopes(key).join(" ")).cell(|key| {
-            let chip = |scope| view! { <span class="badge">{scope}</span> };
-            let chips: Vec<_> = scopes(key).into_iter().map(chip).collect();
-            view! { <span class="chips">{chips}</span> }.into_any()
-        }),
-        Column::new("namespaces", "Namespaces", namespaces).cell(|key| match &key.namespaces {
-            None => view! { <span class="muted">"All"</span> }.into_any(),
-            Some(only) => {
-                let chip = |name: &String| view! { <span class="badge">{name.clone()}</span> };
-                let chips: Vec<_> = only.iter().map(chip).collect();
-                view! { <span class="chips">{chips}</span> }.into_any()
-            }
+        Column::new("scopes", "Scopes", permissions).cell(|key| {
+            let only = key.namespaces.clone().map(|only| {
+                view! { <div class="muted">"only in "</div><span class="chips">{chips(only)}</span> }
+            });
+            let scopes = chips(scopes(key).into_iter().map(str::to_owned));
+            view! { <div><span class="chips">{scopes}</span>{only}</div> }.into_any()
         }),
         Column::new("created", "Created", |key: &ApiKey| {
             format!("{} by {}", key.created_at.text(), key.created_by)
@@ -53,7 +49,16 @@ pub(super) fn columns(changed: Callback<Option<IssuedKey>>) -> Vec<Column<ApiKey
         }),
         Column::new("used", "Last used", move |key: &ApiKey| time(key.last_used_at))
             .by_number(move |key| ms(key.last_used_at, 0))
-            .cell(|key| view! { <span>{time_or_never(key.last_used_at)}</span> }.into_any()),
+            .cell(last_used)
+            .class("short-cell"),
+        Column::new("requests", "Requests/s", |key: &ApiKey| {
+            key.requests.as_ref().map(rate).unwrap_or_default()
+        })
+        .by_number(|key| {
+            let last_hour = key.requests.as_ref().map_or(0, |requests| requests.last_hour);
+            i64::try_from(last_hour).unwrap_or(i64::MAX)
+        })
+        .cell(requests),
         Column::new("expires", "Expires", move |key: &ApiKey| {
             let previous = key.previous_expires_at.map(|at| format!("; old secret {}", at.text()));
             time(key.expires_at) + &previous.unwrap_or_default()
@@ -78,8 +83,41 @@ fn scopes(key: &ApiKey) -> Vec<&'static str> {
     key.scopes.iter().copied().map(scope_name).collect()
 }
 
-fn namespaces(key: &ApiKey) -> String {
-    key.namespaces.as_ref().map_or_else(|| "All".to_owned(), |only| only.join(" "))
+/// `check`, or `read write in payments web` for a key that is restricted to namespaces.
+fn permissions(key: &ApiKey) -> String {
+    let only = key.namespaces.as_ref().map(|only| format!(" in {}", only.join(" ")));
+    scopes(key).join(" ") + &only.unwrap_or_default()
+}
+
+fn chips(texts: impl IntoIterator<Item = String>) -> Vec<AnyView> {
+    let chip = |text| view! { <span class="badge">{text}</span> }.into_any();
+    texts.into_iter().map(chip).collect()
+}
+
+/// The time of the last use, and the gate of the last request.
+fn last_used(key: &ApiKey) -> AnyView {
+    let gate = key.requests.as_ref().and_then(|requests| requests.last_gate.clone());
+    let gate = gate.and_then(|gate| gate.address).map(|address| {
+        let title = format!("The last request came to the gate {address}");
+        let (_, place) = address.split_once("://").unwrap_or(("", &address));
+        view! { <div class="muted one-line" title=title>"at "{place.to_owned()}</div> }
+    });
+    view! { <div>{time_or_never(key.last_used_at)}{gate}</div> }.into_any()
+}
+
+/// The rate of the last hour, with a sparkline of 24 hours.
+fn requests(key: &ApiKey) -> AnyView {
+    let Some(requests) = &key.requests else { return ().into_any() };
+    let most = requests.hours.iter().copied().max().unwrap_or(0);
+    view! {
+        <div class="spark" title=summary(requests)>
+            <span>{rate(requests)}</span>
+            <svg viewBox=format!("0 0 {WIDTH} {HEIGHT}") aria-hidden="true">
+                <path class="checks" d=spark(&requests.hours, most) />
+            </svg>
+        </div>
+    }
+    .into_any()
 }
 
 fn expiry(key: &ApiKey) -> AnyView {

@@ -1,0 +1,108 @@
+//! Gates, as tenants and operators see them.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use weir_domain::id::{GateId, KeyId, TenantId};
+use weir_domain::time::Timestamp;
+use weir_store::{Flush, GateBeat, GateLoad, KeyHourRow, Scope};
+
+use super::support::{Member, Plane};
+
+const GATE: GateId = GateId::from_u128(7);
+const HOUR_MS: i64 = 3_600_000;
+
+/// A heartbeat of a busy gate.
+pub(super) async fn beat(plane: &Plane) {
+    let now = Timestamp::from_millis(plane.now_ms());
+    let load = GateLoad {
+        interval_ms: 2_000,
+        checks: 2_480,
+        denied: 12,
+        from_memory: 40,
+        latency_p50_us: Some(310),
+        latency_p99_us: None,
+        leases: 3,
+        leased_units: 25,
+        memory_bytes: Some(1 << 20),
+    };
+    let beat = GateBeat {
+        id: GATE,
+        boot_id: 1,
+        address: "http://10.1.2.3:8081".to_owned(),
+        rulebook_version: 1,
+        applied_at: now,
+        applied_after_ms: 0,
+        started_at: now,
+        weir_version: "1.2.3".to_owned(),
+        redis_up: true,
+        redis_round_trip_us: None,
+        load: Some(load),
+    };
+    plane.database.gate.beat(&beat, Duration::from_mins(1)).await.expect("a beat");
+}
+
+#[tokio::test]
+async fn only_operators_see_the_load_of_a_gate() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let operator = plane.operator("op@example.com").await;
+    beat(&plane).await;
+    let load = async |member: &Member| {
+        let replicas = plane.by(member, "GET", "replicas").send().await.expect(200);
+        assert_eq!(replicas.text("/data/0/weir_version"), "1.2.3");
+        replicas.body["data"][0]["load"].clone()
+    };
+    assert_eq!(load(&ada).await, Value::Null, "it tells of other tenants");
+    let expected = json!({
+        "interval_ms": 2_000, "checks": 2_480, "denied": 12, "from_memory": 40, "latency_p50_us": 310,
+        "latency_p99_us": null, "leases": 3, "leased_units": 25, "memory_bytes": 1 << 20,
+    });
+    assert_eq!(load(&operator).await, expected);
+    let key = plane.key(&operator, &["admin"]).await;
+    let path = format!("/v1/tenants/{}/replicas", operator.tenant);
+    let by_key = plane.ask("GET", &path).bearer(&key).send().await.expect(200);
+    assert_eq!(by_key.body["data"][0]["load"], Value::Null, "a key is no operator");
+}
+
+#[tokio::test]
+async fn keys_are_listed_with_their_requests_by_the_hour() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    beat(&plane).await;
+    for name in ["busy", "idle"] {
+        let body = json!({ "name": name, "scopes": ["check"] });
+        plane.by(&ada, "POST", "keys").json(&body).send().await.expect(201);
+    }
+    let keys = async || plane.by(&ada, "GET", "keys").send().await.expect(200);
+    let named = |listed: &Value, name: &str| {
+        let keys = listed["data"].as_array().expect("a list");
+        keys.iter().find(|key| key["name"] == name).expect("the key").clone()
+    };
+    let busy = named(&keys().await.body, "busy");
+    let id = busy["id"].as_str().expect("an id");
+    let (tenant_id, key_id): (TenantId, KeyId) =
+        (ada.tenant.parse().expect("an id"), id.parse().expect("an id"));
+    let now = Timestamp::from_millis(plane.now_ms());
+    let present = now.as_millis().div_euclid(HOUR_MS) * HOUR_MS;
+    let hour = |back: i64, requests: u64| {
+        let hour = Timestamp::from_millis(present - back * HOUR_MS);
+        KeyHourRow { tenant_id, key_id, hour, requests, used_at: hour }
+    };
+    let flush = Flush { gate_id: GATE, boot_id: 1, oldest_minute: now, age: Duration::ZERO };
+    let gate = &plane.database.gate;
+    let mut tx = gate.begin("tests", Scope::Gate(GATE)).await.expect("begin");
+    tx.keys().count_requests(&flush, &[hour(0, 5), hour(2, 7), hour(24, 9)]).await.expect("write");
+    tx.commit().await.expect("commit");
+
+    let listed = keys().await.body;
+    let [idle, busy] = ["idle", "busy"].map(|name| named(&listed, name)["requests"].clone());
+    let mut hours = [0; 24];
+    assert_eq!((&idle["hours"], &idle["last_gate"]), (&json!(hours), &Value::Null));
+    (hours[21], hours[23]) = (7, 5);
+    assert_eq!((&busy["hours"], &busy["last_hour"]), (&json!(hours), &json!(5)));
+    assert_eq!(
+        busy["last_gate"],
+        json!({ "id": GATE.to_string(), "address": "http://10.1.2.3:8081" })
+    );
+}
