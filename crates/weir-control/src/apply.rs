@@ -64,6 +64,7 @@ pub(crate) async fn apply(
     let plan = Plan::new(&mut change, &body, rules).await?;
     let profiles = ProfilePlan::new(&mut change, &body).await?;
     let mut done = ApplyAnswer::default();
+    alerts::delete_before(&mut change, &body, &mut done).await?;
     overrides::delete_before(&mut change, &body, &plan, &mut done).await?;
     execution::execute(&control, &mut change, &body.set, plan, &mut done).await?;
     profiles.execute(&control, &mut change, &body, &mut done).await?;

@@ -10,7 +10,7 @@ use crate::actor::Caller;
 use crate::alerts::create::insert;
 use crate::alerts::delete::delete_stored;
 use crate::alerts::update::update_stored;
-use crate::apply::alerts::plan::{Create, Plan, Update, path};
+use crate::apply::alerts::plan::{Create, Plan, Update, path, unwanted};
 use crate::change::Change;
 use crate::error::ControlError;
 use crate::state::ControlState;
@@ -41,19 +41,32 @@ pub(super) fn checked(caller: &Caller, body: &ApplyBody) -> Result<(), Problem> 
     if wrong.is_empty() { Ok(()) } else { Err(Problem::invalid(wrong)) }
 }
 
-/// Plans and writes the alerts, deletions first, since they free names and room, and adds them to the answer.
+/// Deletes, with `prune`, the alerts of the set that the request does not name, and adds them to the answer. The deletion of a rule
+/// would delete those about it unseen, so they come first. A key that is restricted to namespaces deletes none.
+pub(super) async fn delete_before(
+    change: &mut Change,
+    body: &ApplyBody,
+    answer: &mut ApplyAnswer,
+) -> Result<(), ControlError> {
+    if !body.prune || change.caller.namespaces.are_restricted() {
+        return Ok(());
+    }
+    for (id, object) in unwanted(change, body).await? {
+        delete_stored(change, id).await?;
+        answer.deleted.push(object);
+    }
+    Ok(())
+}
+
+/// Plans and writes the alerts, and adds them to the answer.
 pub(super) async fn execute(
     control: &ControlState,
     change: &mut Change,
     body: &ApplyBody,
     answer: &mut ApplyAnswer,
 ) -> Result<(), ControlError> {
-    let Plan { deletes, updates, creates, unchanged } = Plan::new(change, body).await?;
+    let Plan { updates, creates, unchanged } = Plan::new(change, body).await?;
     answer.unchanged += unchanged;
-    for (id, object) in deletes {
-        delete_stored(change, id).await?;
-        answer.deleted.push(object);
-    }
     for update in updates {
         let Update { at, before, after, adopted, changes, object } = update;
         let (id, changed_at) = (before.id, before.updated_at);

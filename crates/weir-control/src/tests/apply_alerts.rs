@@ -118,13 +118,19 @@ async fn alerts_of_new_rules_are_applied_changed_and_pruned_with_their_set() {
     apply(&plane, &ada, &refused).await.problem(409, "conflict");
     let pruned = apply(&plane, &ada, &with(rest, &json!({ "prune": true }))).await.expect(200).body;
     assert_eq!(pruned["deleted"], json!([{ "kind": "alert", "namespace": "", "name": "all" }]));
+    // The deletion of a rule would delete its alert too, without an entry.
+    let last = json!({ "set": "repo", "rules": [rule("other", &window())], "prune": true });
+    let names = ["nearly used up", "monthly"].map(|name| json!(name));
+    let last = apply(&plane, &ada, &last).await.expect(200).body;
+    assert_eq!([&last["deleted"][0]["name"], &last["deleted"][1]["name"]], [&names[0], &names[1]]);
     let log = plane.by(&ada, "GET", "audit").send().await.expect(200).body;
     let entries = log["data"].as_array().expect("entries").iter();
     let of_alerts = entries.filter(|entry| entry["object_kind"] == "alert");
     let actions: Vec<_> = of_alerts.filter_map(|entry| entry["action"].as_str()).collect();
     assert_eq!(
         actions,
-        ["alert.delete", "alert.update", "alert.update", "alert.create", "alert.create"]
+        ["delete", "delete", "update", "update", "create", "create"]
+            .map(|action| format!("alert.{action}"))
     );
 }
 

@@ -19,7 +19,6 @@ use crate::error::ControlError;
 /// The changes of the alerts of a set, in the order of the request.
 #[derive(Default)]
 pub(super) struct Plan {
-    pub(super) deletes: Vec<(AlertId, ObjectName)>,
     pub(super) updates: Vec<Update>,
     pub(super) creates: Vec<Create>,
     pub(super) unchanged: u64,
@@ -47,19 +46,15 @@ pub(super) struct Update {
 
 impl Plan {
     pub(super) async fn new(change: &mut Change, body: &ApplyBody) -> Result<Self, ControlError> {
-        // A key that is restricted to namespaces deletes no alerts.
-        let prune = body.prune && !change.caller.namespaces.are_restricted();
         let mut plan = Self::default();
-        if body.alerts.is_empty() && !prune {
+        if body.alerts.is_empty() {
             return Ok(plan);
         }
-        let page = Page { limit: u32::try_from(ALERTS_MAX).unwrap_or(u32::MAX), after: None };
-        let rows = change.tx.alerts().list(change.caller.tenant_id, &page).await?.items;
+        let rows = all(change).await?;
         let targets = Targets::load(change, body, &rows).await?;
-        let (mut named, mut wrong) = (HashSet::new(), Vec::new());
+        let mut wrong = Vec::new();
         for (at, wanted) in body.alerts.iter().enumerate() {
             let found = stored(&rows, &wanted.name, body);
-            named.extend(found.as_ref().ok().copied().flatten().map(|before| before.id));
             match (targets.checked(wanted), found) {
                 (Ok(after), Ok(before)) => {
                     if let Err(reason) = plan.add((at, before, after), body, &targets)? {
@@ -75,14 +70,7 @@ impl Plan {
                 }
             }
         }
-        if !wrong.is_empty() {
-            return Err(Problem::invalid(wrong).into());
-        }
-        let of_set = |row: &&AlertRow| row.managed_by.as_ref() == Some(&body.set);
-        let rest = rows.iter().filter(of_set).filter(|row| prune && !named.contains(&row.id));
-        plan.deletes =
-            rest.map(|row| (row.id, object(&targets, &CheckedAlert::stored(row)))).collect();
-        Ok(plan)
+        if wrong.is_empty() { Ok(plan) } else { Err(Problem::invalid(wrong).into()) }
     }
 
     /// Adds a wanted alert, or returns the reason why the stored one must not be changed.
@@ -110,6 +98,23 @@ impl Plan {
         }
         Ok(Ok(()))
     }
+}
+
+/// The alerts of the set that the request does not name.
+pub(super) async fn unwanted(
+    change: &mut Change,
+    body: &ApplyBody,
+) -> Result<Vec<(AlertId, ObjectName)>, ControlError> {
+    let mut rows = all(change).await?;
+    let named: HashSet<_> = body.alerts.iter().map(|wanted| wanted.name.as_str()).collect();
+    rows.retain(|row| row.managed_by.as_ref() == Some(&body.set) && !named.contains(&*row.name));
+    let targets = Targets::load(change, body, &rows).await?;
+    Ok(rows.iter().map(|row| (row.id, object(&targets, &CheckedAlert::stored(row)))).collect())
+}
+
+async fn all(change: &mut Change) -> Result<Vec<AlertRow>, ControlError> {
+    let page = Page { limit: u32::try_from(ALERTS_MAX).unwrap_or(u32::MAX), after: None };
+    Ok(change.tx.alerts().list(change.caller.tenant_id, &page).await?.items)
 }
 
 /// The stored alert that a wanted one stands for: that of the set, else the only one of no set. If it may be adopted, also the
