@@ -31,7 +31,7 @@ pub(super) fn columns(changed: Callback<Option<IssuedKey>>) -> Vec<Column<ApiKey
             .cell(move |key| view! { <code class="nowrap">{hint(key)}</code> }.into_any()),
         Column::new("scopes", "Scopes", permissions).cell(|key| {
             let only = key.namespaces.clone().map(|only| {
-                view! { <div class="muted">"only in "</div><span class="chips">{chips(only)}</span> }
+                view! { <div class="chips"><span class="muted">"only in "</span>{chips(only)}</div> }
             });
             let scopes = chips(scopes(key).into_iter().map(str::to_owned));
             view! { <div><span class="chips">{scopes}</span>{only}</div> }.into_any()
@@ -50,7 +50,7 @@ pub(super) fn columns(changed: Callback<Option<IssuedKey>>) -> Vec<Column<ApiKey
         Column::new("used", "Last used", move |key: &ApiKey| time(key.last_used_at))
             .by_number(move |key| ms(key.last_used_at, 0))
             .cell(last_used)
-            .class("short-cell"),
+            .class("place-cell"),
         Column::new("requests", "Requests/s", |key: &ApiKey| {
             key.requests.as_ref().map(rate).unwrap_or_default()
         })
