@@ -131,6 +131,7 @@ async function alert(page, shoot) {
 async function subject(page, shoot) {
     const note = "This override belongs to the files of shop. The next apply of the files undoes this.";
     const card = page.getByRole("article", { name: "of-files in default" });
+    await card.getByText("As in the files of shop").waitFor();
     const raise = card.getByRole("button", { name: "Raise limits ×2 for 1 h" });
     await raise.click();
     await says(page, "Raise limits ×2 for 1 h?", note);
@@ -143,6 +144,7 @@ async function subject(page, shoot) {
     await question.getByRole("button", { name: "Raise limits ×2 for 1 h" }).click();
     // A raise starts from the limits of the rule.
     await card.getByText("10 of 10 left").waitFor(LATER);
+    await card.getByText("Differs from the files of shop").waitFor();
     const notifications = page.getByRole("status", { name: "Notifications" });
     await notifications.getByRole("button", { name: "Undo" }).click();
     await page.getByText("Restored the override of user u-1").waitFor();

@@ -13,6 +13,7 @@ use crate::components::badge::ModeBadge;
 use crate::components::control_flow::Show;
 use crate::components::feedback::{Empty, Warning};
 use crate::components::field::Choice;
+use crate::components::owner::files_mark;
 use crate::components::require_role::RequireRole;
 use crate::components::time::RelativeTime;
 use crate::model::duration::about;
@@ -130,13 +131,17 @@ fn OverrideNote(exception: OverrideAnswer, actions: SubjectActions) -> impl Into
     let effect = override_labels::effect(&exception.body);
     let ends = exception.body.expires_at;
     let reason = exception.body.reason.clone().filter(|reason| !reason.is_empty());
+    let files = files_mark(exception.managed_by.as_ref(), exception.edited);
     view! {
         <div class="override-note">
-            <p>
-                <span class="badge badge-override">"Override"</span>" "{effect}
-                {ends.map(|at| view! { ", ends "<RelativeTime at /> })}
-                {reason.map(|reason| view! { <span class="muted">" · "{reason}</span> })}
-            </p>
+            <div>
+                <p>
+                    <span class="badge badge-override">"Override"</span>" "{effect}
+                    {ends.map(|at| view! { ", ends "<RelativeTime at /> })}
+                    {reason.map(|reason| view! { <span class="muted">" · "{reason}</span> })}
+                </p>
+                {files}
+            </div>
             <RequireRole role=Role::Editor reason_shown=true>
                 <button type="button" class="button small" on:click=move |_| actions.remove(exception.clone())>"Remove override"</button>
             </RequireRole>
