@@ -31,10 +31,10 @@ pub(super) fn columns(changed: Callback<Option<IssuedKey>>) -> Vec<Column<ApiKey
             .cell(move |key| view! { <code class="nowrap">{hint(key)}</code> }.into_any()),
         Column::new("scopes", "Scopes", permissions).cell(|key| {
             let only = key.namespaces.clone().map(|only| {
-                view! { <div class="chips"><span class="muted">"only in "</span>{chips(only)}</div> }
+                view! { <span class="muted">"only in "</span>{chips(only)} }
             });
             let scopes = chips(scopes(key).into_iter().map(str::to_owned));
-            view! { <div><span class="chips">{scopes}</span>{only}</div> }.into_any()
+            view! { <div class="chips">{scopes}{only}</div> }.into_any()
         }),
         Column::new("created", "Created", |key: &ApiKey| {
             format!("{} by {}", key.created_at.text(), key.created_by)
@@ -109,15 +109,15 @@ fn last_used(key: &ApiKey) -> AnyView {
 fn requests(key: &ApiKey) -> AnyView {
     let Some(requests) = &key.requests else { return ().into_any() };
     let most = requests.hours.iter().copied().max().unwrap_or(0);
-    view! {
-        <div class="spark" title=summary(requests)>
-            <span>{rate(requests)}</span>
+    let line = (most > 0).then(|| {
+        view! {
             <svg viewBox=format!("0 0 {WIDTH} {HEIGHT}") aria-hidden="true">
                 <path class="checks" d=spark(&requests.hours, most) />
             </svg>
-        </div>
-    }
-    .into_any()
+        }
+    });
+    view! { <div class="spark" title=summary(requests)><span>{rate(requests)}</span>{line}</div> }
+        .into_any()
 }
 
 fn expiry(key: &ApiKey) -> AnyView {
