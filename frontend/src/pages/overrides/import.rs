@@ -55,7 +55,7 @@ fn Form(rules: Vec<RuleAnswer>, done: Callback<()>, cancel: Callback<()>) -> imp
     let status = move || {
         read.with(|read| match read.overrides.len() {
             0 if read.wrong.is_empty() => "Columns: namespace, rule, action, limits, expires_at, reason, and subject.… for each attribute. Limits are a number, which replaces the rule's limit, or JSON as in an export.".to_owned(),
-            some => format!("{} ready to import. Existing overrides of the same subjects are replaced.", quantity(some, "override", "overrides")),
+            some => format!("{} ready to import. Existing overrides of the same subjects are replaced, also those that belong to files: the next apply of the files undoes that.", quantity(some, "override", "overrides")),
         })
     };
     let wrong = move || {
