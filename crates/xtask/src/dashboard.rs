@@ -14,6 +14,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail, ensure};
 
+use crate::build_paths;
 use crate::compress::compress;
 use crate::setup::{WasmStd, bindgen, browser_tool, splitter, wasm_std};
 use crate::workspace::{Workspace, call, files_below, fingerprint, has_extension, step};
@@ -141,6 +142,17 @@ fn put_in_place(workspace: &Workspace, bound: &Path, small: bool) -> Result<()> 
 
 fn compile(workspace: &Workspace, profile: &str, how: &[&str]) -> Result<PathBuf> {
     let mut command = wasm_cargo(workspace, "rustc")?;
+    // Paths in the workspace are relative already, and with its folder among the flags each clone would compile all again.
+    let paths = build_paths::all(workspace)?.into_iter().filter(|path| path.path != workspace.root);
+    let flags: Vec<_> = paths.map(|path| path.flag("--remap-path-prefix")).collect();
+    // Flags of the configuration stay in force, and so do those that the command already has.
+    let own = command.get_envs().find(|(name, _)| *name == "RUSTFLAGS");
+    match own.and_then(|(_, value)| value?.to_str()).map(str::to_owned) {
+        Some(own) => command.env("RUSTFLAGS", format!("{own} {}", flags.join(" "))),
+        None => command
+            .arg("--config")
+            .arg(format!("target.wasm32-unknown-unknown.rustflags={flags:?}")),
+    };
     command.args(["--package", "weir-frontend", "--profile", profile]).args(how);
     let target = command
         .get_envs()

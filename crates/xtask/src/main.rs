@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, reason = "a command-line tool talks to its user")]
 
 mod bench;
+mod build_paths;
 mod chart;
 mod checkers;
 mod clients;

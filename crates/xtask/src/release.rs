@@ -5,11 +5,12 @@
 use std::env;
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 
+use crate::build_paths::{self, Prefix};
 use crate::sbom;
 use crate::setup;
 use crate::workspace::{Workspace, call, capture, step};
@@ -17,19 +18,12 @@ use crate::workspace::{Workspace, call, capture, step};
 /// The section with the list of crates, as compressed JSON.
 const CRATES_SECTION: &str = ".dep-v0";
 
-/// A folder of this machine, and the name that replaces it in the binary.
-struct Prefix {
-    path: PathBuf,
-    name: &'static str,
-    inside: &'static str,
-}
-
 #[expect(
     clippy::disallowed_methods,
     reason = "the flags of the caller's environment stay in force"
 )]
 pub fn run(workspace: &Workspace) -> Result<()> {
-    let prefixes = prefixes(workspace)?;
+    let prefixes = build_paths::all(workspace)?;
     setup::install_auditable(workspace)?;
     let auditable = setup::auditable(workspace).context("cargo-auditable is not installed")?;
     let mut cargo = workspace.cargo();
@@ -75,21 +69,6 @@ fn separate_debug(binary: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The folders of this machine. Of two that match, the compiler takes the last. Each comes with a folder inside it, because
-/// its path alone could be part of a text by chance.
-fn prefixes(workspace: &Workspace) -> Result<Vec<Prefix>> {
-    let sysroot = capture(Command::new("rustc").args(["--print", "sysroot"]))?;
-    let home = PathBuf::from(env::var_os("HOME").context("HOME is not set")?);
-    let cargo = env::var_os("CARGO_HOME").map_or_else(|| home.join(".cargo"), PathBuf::from);
-    let prefix = |path: PathBuf, name, inside| Prefix { path, name, inside };
-    Ok(vec![
-        prefix(workspace.target.clone(), "target", "release"),
-        prefix(cargo, "cargo", "registry"),
-        prefix(PathBuf::from(sysroot.trim()), "rust", "lib"),
-        prefix(workspace.root.clone(), "weir", "crates"),
-    ])
-}
-
 /// Fails if one of the folders is named in the file.
 fn clean(binary: &Path, prefixes: &[Prefix]) -> Result<()> {
     let bytes = fs::read(binary).with_context(|| format!("read {}", binary.display()))?;
@@ -100,13 +79,6 @@ fn clean(binary: &Path, prefixes: &[Prefix]) -> Result<()> {
         ensure!(found == 0, "{} names {path} {found} times", binary.display());
     }
     Ok(())
-}
-
-impl Prefix {
-    /// The option of a compiler that replaces it.
-    fn flag(&self, option: &str) -> String {
-        format!("{option}={}={}", self.path.display(), self.name)
-    }
 }
 
 /// Fails if the binary does not contain the list of its crates.
@@ -126,6 +98,8 @@ fn count(bytes: &[u8], needle: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
 
     #[test]
