@@ -5,6 +5,7 @@ use std::time::Duration;
 use weir_domain::algorithm::LeaseId;
 use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
+use weir_domain::draft::Over;
 use weir_domain::id::TenantId;
 use weir_domain::request::Operation;
 use weir_domain::reservation::Settlement;
@@ -36,6 +37,19 @@ impl Asked<'_> {
     /// Whether the check takes leases of concurrency limits if it passes.
     pub(super) fn acquires(&self) -> bool {
         self.operation == Operation::Consume && self.rules.iter().any(RuleCharge::has_concurrency)
+    }
+
+    /// Whether the check is a consume whose only rule has one limit and nothing else. The script decides it faster.
+    pub(super) fn consumes_one(&self) -> bool {
+        let [charge] = self.rules else { return false };
+        let rule = &charge.active.rule;
+        self.operation == Operation::Consume
+            && self.idempotency.is_none()
+            && charge.limits().len() == 1
+            && charge.own_cost.is_none()
+            && rule.block_ms().is_none()
+            && rule.over() != Over::Debt
+            && !charge.has_concurrency()
     }
 
     /// The bucket of all keys of the check.

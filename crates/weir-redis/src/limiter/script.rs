@@ -16,7 +16,7 @@ use weir_domain::reservation::Settlement;
 use weir_domain::time::Micros;
 
 use super::asked::{Answer, Asked};
-use super::source::{ACQUIRE, FOREVER, SCRIPT, operation};
+use super::source::{ACQUIRE, CONSUME_ONE, FOREVER, SCRIPT, operation};
 use crate::error::RedisError;
 use crate::keys;
 use crate::placement::{Bucket, Owner};
@@ -73,23 +73,24 @@ pub(super) enum Reply {
     OtherPeriod(Micros),
 }
 
-/// Reads the reply to these callers' checks.
+/// Reads the reply to these callers' checks, of which there is at least one.
 pub(super) fn reply(all: &[&Encoded], value: Value) -> Result<Reply, RedisError> {
-    let Value::Array(items) = value else {
-        return Err(RedisError::BadReply("not an array"));
+    let (numbers, texts) = match value {
+        Value::Array(items) => {
+            let mut items = items.into_iter();
+            (items.next(), items)
+        }
+        numbers => (Some(numbers), Vec::new().into_iter()),
     };
-    let mut items = items.into_iter();
-    let Some(Value::Int(now)) = items.next() else {
-        return Err(RedisError::BadReply("no time"));
-    };
-    let now = Micros(u64::try_from(now).map_err(|_| RedisError::BadReply("negative time"))?);
-    let Some(numbers) = items.next() else {
-        return Ok(Reply::OtherPeriod(now));
-    };
-    let Value::BulkString(numbers) = numbers else {
+    let Some(Value::BulkString(numbers)) = numbers else {
         return Err(RedisError::BadReply("no numbers"));
     };
-    let mut answers = Answers { now, numbers: &numbers, texts: items };
+    let mut answers = Answers { now: Micros::default(), numbers: &numbers, texts };
+    let now = Micros(answers.take()?);
+    if answers.numbers.is_empty() {
+        return Ok(Reply::OtherPeriod(now));
+    }
+    answers.now = now;
     let mut own =
         |encoded: &&Encoded| encoded.expected.iter().map(|&check| answers.next(check)).collect();
     let all = all.iter().map(&mut own).collect::<Result<_, _>>()?;
@@ -139,14 +140,13 @@ impl Encoded {
         let counter_hashes = counter_hashes(check.rules);
         let hash_count = counter_hashes.iter().max().copied().unwrap_or(0);
         let (rules, idempotent) = (check.rules.len() as u64, check.idempotency.is_some());
-        let acquires = check.acquires();
-        self.push(&[
-            if acquires { ACQUIRE } else { operation(check.operation) },
-            check.cost,
-            rules,
-            hash_count,
-            u64::from(idempotent),
-        ]);
+        let (acquires, consumes_one) = (check.acquires(), check.consumes_one());
+        if consumes_one {
+            self.push(&[CONSUME_ONE, check.cost]);
+        } else {
+            let operation = if acquires { ACQUIRE } else { operation(check.operation) };
+            self.push(&[operation, check.cost, rules, hash_count, u64::from(idempotent)]);
+        }
         self.holding(check, acquires);
         if let Some(idempotency) = &check.idempotency {
             self.key(|keys| keys::idempotency(keys, owner, &idempotency.key));
@@ -178,7 +178,11 @@ impl Encoded {
             self.key(|keys| keys::limit(keys, owner, &rule, lease.slot, lease.subject));
         }
         for (rule, &counter_hash) in check.rules.iter().zip(&counter_hashes) {
-            self.rule(owner, rule, counter_hash, bounds);
+            if !consumes_one {
+                self.rule(rule, counter_hash);
+            }
+            self.limits(owner, rule, bounds);
+            self.push(rule.own_cost.as_slice());
         }
         self.expected.push(Expected::of(check));
     }
@@ -199,21 +203,24 @@ impl Encoded {
         self.push(&[time, u64::from(at_most)]);
     }
 
-    fn rule(
-        &mut self,
-        owner: Owner<'_>,
-        rule: &RuleCharge,
-        counter_hash: u64,
-        bounds: &mut impl FnMut(&Quota) -> PeriodBounds,
-    ) {
-        let (id, text) = (rule.active.id, rule.active.id_text());
+    /// Writes what precedes the limits of a rule.
+    fn rule(&mut self, rule: &RuleCharge, counter_hash: u64) {
         let block_ms = rule.active.rule.block_ms();
-        let (shadow, limits) = (u64::from(rule.shadow()), rule.limits());
+        let (shadow, limits) = (u64::from(rule.shadow()), rule.limits().len() as u64);
         let debt = u64::from(rule.active.rule.over() == Over::Debt);
         let has_own_cost = u64::from(rule.own_cost.is_some());
         let group = shadow + 2 * debt + 4 * has_own_cost;
-        self.push(&[group, block_ms.unwrap_or(0), counter_hash, limits.len() as u64]);
-        for limit in limits {
+        self.push(&[group, block_ms.unwrap_or(0), counter_hash, limits]);
+    }
+
+    fn limits(
+        &mut self,
+        owner: Owner<'_>,
+        rule: &RuleCharge,
+        bounds: &mut impl FnMut(&Quota) -> PeriodBounds,
+    ) {
+        let (id, text) = (rule.active.id, rule.active.id_text());
+        for limit in rule.limits() {
             let meter = limit.algorithm.meter(&mut *bounds);
             if limit.algorithm.has_own_key() {
                 self.key(|keys| keys::limit(keys, owner, text, limit.slot, rule.subject));
@@ -226,7 +233,6 @@ impl Encoded {
                 self.until_us = self.until_us.min(until_us);
             }
         }
-        self.push(rule.own_cost.as_slice());
     }
 
     fn key(&mut self, write: impl FnOnce(&mut String)) {
@@ -289,11 +295,16 @@ pub(super) fn command(
     let checks: usize = all.iter().map(|encoded| encoded.expected.len()).sum();
     let from_us = all.iter().map(|encoded| encoded.from_us).max().unwrap_or(0);
     let until_us = all.iter().map(|encoded| encoded.until_us).min().unwrap_or(EXACT_MAX);
-    let until_us = if until_us == EXACT_MAX { 0 } else { until_us };
-    let header = [clock.map_or(0, |now| now.0), grace_ms, checks as u64, from_us, until_us];
     let mut numbers =
         Vec::with_capacity(40 + all.iter().map(|encoded| encoded.numbers.len()).sum::<usize>());
-    numbers.extend(header.into_iter().flat_map(number));
+    numbers.extend([clock.map_or(0, |now| now.0), grace_ms].into_iter().flat_map(number));
+    let checks = f64::from(u32::try_from(checks).unwrap_or(u32::MAX));
+    if until_us == EXACT_MAX {
+        numbers.extend(checks.to_le_bytes());
+    } else {
+        numbers.extend((-checks).to_le_bytes());
+        numbers.extend([from_us, until_us].into_iter().flat_map(number));
+    }
     let key_bytes: usize = all.iter().map(|encoded| encoded.keys.len()).sum();
     let mut command =
         Cmd::with_capacity(4 + key_count, 64 + program.len() + key_bytes + numbers.capacity());

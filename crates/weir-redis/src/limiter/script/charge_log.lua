@@ -41,7 +41,7 @@ if not total or (excess > 0 and (count_denied == 1 or cost > limit or first_cost
   return nil
 elseif excess > 0 then
   local remaining = total < limit and limit - total or 0
-  return pack('<ddddd', 0, remaining, ms_until(at + window_us, now), ms_until(first_at + window_us, now), 0)
+  return 0, remaining, ms_until(at + window_us, now), ms_until(first_at + window_us, now), 0
 end
 local reset_ms = ms_until(now + window_us, now)
 local expires = expiry(expiry_ms, reset_ms, now_ms, grace_ms)
@@ -60,4 +60,4 @@ end
 if expires ~= expiry_ms then
   call('PEXPIREAT', key, expires)
 end
-return pack('<ddddd', 1, limit - total - cost, reset_ms, 0, 0)
+return 1, limit - total - cost, reset_ms, 0, 0

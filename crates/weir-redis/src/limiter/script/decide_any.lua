@@ -1,13 +1,20 @@
 -- Decides any check: judges all limits of all its rules, then charges all of them or none. A subject hash is
 -- read with one command and written with one. This is one long function, because many small ones would take longer to
--- make than most checks take. It takes the position of the check's rules, and returns that of the next check.
+-- make than most checks take. It takes the position after the cost of the check, and returns that of the next check.
 
-local tables, position, next_key, next_arg, operation, cost, rule_count, hash_count, idempotent, keys, numbers, arguments,
-  now, now_ms, grace_ms, parts, texts, upto, ms_until, read_counter, lengthen, remove_dead, has_own_key,
-  has_five_parameters, functions_of, make_reservations = ...
+local tables, position, next_key, next_arg, operation, cost, keys, numbers, arguments, now, now_ms, grace_ms, parts, texts,
+  upto, ms_until, read_counter, lengthen, remove_dead, has_own_key, has_five_parameters, functions_of,
+  make_reservations = ...
 local call, try, pack, unpack = redis.call, redis.pcall, struct.pack, struct.unpack
 local max, min = math.max, math.min
 local SEARCH_EVERY_MS, MOST_AT_ONCE = 1000, 1000
+
+local rule_count, hash_count, idempotent, is_one = 1, 1, 0, operation == CONSUME_ONE
+if is_one then
+  operation = CONSUME
+else
+  rule_count, hash_count, idempotent, position = unpack('<ddd', numbers, position)
+end
 
 -- The tables serve one check after another.
 -- By limit: the functions of its algorithm, its parameters, and the counter as it was and as it is now.
@@ -67,7 +74,12 @@ elseif of_lease then
 end
 local count = 0
 for r = 1, rule_count do
-  local group, block_ms, h, limit_count, name, kind, a, b, c, after = unpack('<ddddc12dddd', numbers, position)
+  local group, block_ms, h, limit_count, name, kind, a, b, c, after = 0, 0, 1, 1
+  if is_one then
+    name, kind, a, b, c, after = unpack('<c12dddd', numbers, position)
+  else
+    group, block_ms, h, limit_count, name, kind, a, b, c, after = unpack('<ddddc12dddd', numbers, position)
+  end
   local hash = hashes[h]
   local has_own_cost = group > 3
   if has_own_cost then
@@ -93,10 +105,10 @@ for r = 1, rule_count do
     end
     count = count + 1
     algorithms[count], as[count], bs[count], cs[count], logs[count] = functions_of(kind), a, b, c, false
-    if has_five_parameters(kind) then
+    if has_five_parameters[kind] then
       ds[count], es[count], after = unpack('<dd', numbers, after)
     end
-    if has_own_key(kind) then
+    if has_own_key[kind] then
       local key = keys[next_key]
       next_key = next_key + 1
       logs[count] = algorithms[count][1](key, now, now_ms, grace_ms, a, b, c, operation == COMMIT and id)

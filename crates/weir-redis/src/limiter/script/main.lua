@@ -5,11 +5,13 @@
 --   the reservations of these subjects, of a RENEW or RELEASE the key of the lease; then the keys of the limits that have one
 --   of their own (logs and leases).
 -- ARGV[1]: numbers as little-endian doubles, all whole and below 2^53, and names of 12 bytes:
---   header   now_us (0: use Redis' clock), grace_ms (added to every expiry), number of checks,
---            from_us, until_us: the time for which all quota periods below were chosen (0, 0: none)
+--   header   now_us (0: use Redis' clock), grace_ms (added to every expiry), number of checks
+--            The number is negative if from_us and until_us follow: the time for which all quota periods below were chosen
 --   check    operation (CONSUME, PEEK, REFUND, INSPECT, RECORD, RESERVE, COMMIT, EXHAUST), cost, number of rules, number of
 --            subject hashes, idempotent (0, 1)
 --            ACQUIRE: a CONSUME whose rules have concurrency limits. RENEW and RELEASE have no rules
+--            CONSUME_ONE: a CONSUME without an idempotency record, whose only rule has one limit and neither a block nor
+--            a cost of its own, and lets no check pass by less than its cost. The limit follows the cost
 --            from RESERVE on also: id of the reservation or leases (16 bytes), a time (RESERVE, EXHAUST: to live, in ms; COMMIT:
 --            the end that the answer to the RESERVE had, in µs; RENEW, RELEASE: the lease_us of the lease; ACQUIRE: 0),
 --            whether less than the cost is accepted (0, 1). The rules of the first three have no costs of their own
@@ -22,7 +24,8 @@
 --   returned with a repeated answer, and the time to live of the record in milliseconds; negative if a denial is not
 --   recorded.
 --
--- Reply: { now_us, numbers, then the texts }. The numbers are little-endian doubles, for each check
+-- Reply: numbers as little-endian doubles; if there are texts, an array of the numbers and the texts. Redis makes an array
+-- with more work. The numbers are now_us, and for each check
 --   decided     for each limit: allowed (0, 1), remaining, reset_after_ms, retry_after_ms (FOREVER: never),
 --               delay_ms; a check without limits: 4
 --               of a RESERVE or COMMIT five numbers follow: 0, the units (RESERVE: held, 0 if denied; COMMIT: no longer
@@ -32,7 +35,7 @@
 --   misused     3: the idempotency key belongs to another request
 --   unreadable  5: a key holds another type than it should; the key is the next text
 --   ended       6: the reservation to commit, or the lease, is not open; nothing was written
--- { now_us } alone: now_us is not in from_us … until_us - 1 s; nothing was read or written.
+-- now_us alone: it is not in from_us … until_us - 1 s; nothing was read or written.
 --
 -- Guarantees:
 -- - A denied check leaves every enforced counter byte for byte as it was, but for logs that count denials, for
@@ -50,7 +53,7 @@
 --   nothing of an unreadable check is written. A malformed value counts as untouched.
 --
 -- Example: one consume of cost 1 against one fixed window of 5 a minute, never used, is answered
--- { 1763726400000000, pack('<ddddd', 1, 4, 60000, 0, 0) }.
+-- pack('<dddddd', 1763726400000000, 1, 4, 60000, 0, 0).
 --
 -- How the files make one program: `source.rs` makes a function of every other file; its first line names the arguments.
 -- The functions are made at the first call: once where Redis runs the program as a function, and for each call where it
@@ -71,11 +74,12 @@
 --   settle(counter, cost, needed, passes, denied, refunds, records, writes, wait_beside, id)
 --                                          charges, refunds or denies, and writes: the wait for `needed` units (that of
 --                                          `wait_beside` if reservations hold some), remaining, reset_ms
--- `charge_alone(kind, …)` decides a single limit of such a kind without reading the whole counter, or returns nil.
+-- `charge_alone(kind, …)` decides a single limit of such a kind without reading the whole counter: the numbers of its
+-- answer, or nil.
 --
 -- Every check of a call waits for all of them, so the program is written for speed. As a script, making a function takes
--- time, and more for each outer variable that it refers to. There are two paths: a consume of a single limit is decided
--- in this file, all else by `decide_any`.
+-- time, and more for each outer variable that it refers to. There are two paths: a CONSUME_ONE is decided in this file, all
+-- else by `decide_any`. Short arguments are faster too, because Lua reads every byte of each text that it is given.
 --
 -- A step of the clock: a time x up to SLACK_US ahead of now holds, and time stands still for that counter. So does the
 -- start of the next window, up to STEP_US ahead. A time further ahead was written before the clock was set back: it is
@@ -128,7 +132,7 @@ local tables
 
 return function(keys, arguments)
   local numbers = arguments[1]
-  local now, grace_ms, checks, from_us, until_us, position = unpack('<ddddd', numbers)
+  local now, grace_ms, checks, position = unpack('<ddd', numbers)
   -- Decisions go by now, in µs; expiries by Redis' own clock, in ms.
   local now_ms
   do
@@ -140,35 +144,40 @@ return function(keys, arguments)
       now = seconds * 1000000 + us
     end
   end
-  if until_us > 0 and not (from_us <= now and now + SLACK_US < until_us) then
-    return { now }
+  if checks < 0 then
+    local from_us, until_us
+    from_us, until_us, position = unpack('<dd', numbers, position)
+    if now < from_us or until_us <= now + SLACK_US then
+      return pack('<d', now)
+    end
+    checks = -checks
   end
 
   local next_key, next_arg = 1, 2
   -- The answers, unless a single check is decided in this file.
   local parts, texts
   if checks ~= 1 then
-    parts, texts = {}, {}
+    parts, texts = { pack('<d', now) }, {}
   end
   local made_kind, judge, settle
 
   for _ = 1, checks do
-    local operation, cost, rule_count, hash_count, idempotent, rules = unpack('<ddddd', numbers, position)
-    local answer
-    if operation == CONSUME and rule_count == 1 and idempotent == 0 then
-      local group, block_ms, _, limit_count, name, kind, a, b, c, after = unpack('<ddddc12dddd', numbers, rules)
+    local operation, cost, rules = unpack('<dd', numbers, position)
+    -- The answer; `allowed` is nil until the check is decided.
+    local allowed, remaining, reset_ms, wait, delay_ms
+    if operation == CONSUME_ONE then
+      local name, kind, a, b, c, after = unpack('<c12dddd', numbers, rules)
       local key = keys[next_key]
-      if limit_count ~= 1 or block_ms ~= 0 or group > 1 then
-        answer = nil
-      elseif has_own_key(kind) then
+      if has_own_key[kind] then
         -- Its key comes after that of the subject hash, which it does not use.
-        answer = charge_alone(kind, keys[next_key + 1], cost, a, b, c, now, now_ms, grace_ms, ms_until, expiry)
-        if answer then
+        allowed, remaining, reset_ms, wait, delay_ms =
+          charge_alone(kind, keys[next_key + 1], cost, a, b, c, now, now_ms, grace_ms, ms_until, expiry)
+        if allowed then
           position, next_key = after, next_key + 2
         end
       else
         local d, e
-        if has_five_parameters(kind) then
+        if has_five_parameters[kind] then
           d, e, after = unpack('<dd', numbers, after)
         end
         local value = try('HGET', key, name)
@@ -179,11 +188,11 @@ return function(keys, arguments)
             local functions = functions_of(kind)
             judge, settle, made_kind = functions[1], functions[2], kind
           end
-          local wait, number, pulled_back, remaining, reset_ms, delay_ms, fourth
+          local number, pulled_back, fourth
           wait, x, y, z, number, pulled_back = judge(now, x, y, z, cost, a, b, c, d, e)
           local passes = wait == 0
           remaining, reset_ms, delay_ms, x, y, z, fourth = settle(now, passes, cost, x, y, z, number, a, b, c)
-          answer = pack('<ddddd', passes and 1 or 0, remaining, reset_ms, wait, passes and delay_ms or 0)
+          allowed, delay_ms = passes and 1 or 0, passes and delay_ms or 0
           if passes or pulled_back then
             if fourth and not passes then
               -- Only the time was pulled back: the units are of the window in which they were taken.
@@ -207,12 +216,12 @@ return function(keys, arguments)
         end
       end
     end
-    if answer and not parts then
-      return { now, answer }
-    elseif answer then
-      parts[#parts + 1] = answer
+    if allowed and not parts then
+      return pack('<dddddd', now, allowed, remaining, reset_ms, wait, delay_ms)
+    elseif allowed then
+      parts[#parts + 1] = pack('<ddddd', allowed, remaining, reset_ms, wait, delay_ms)
     else
-      parts, texts = parts or {}, texts or {}
+      parts, texts = parts or { pack('<d', now) }, texts or {}
       if not tables then
         -- With room for ten limits.
         tables = {
@@ -227,10 +236,11 @@ return function(keys, arguments)
           passes = {}, denied = {}, debts = {}, reservations = {},
         }
       end
-      position, next_key, next_arg = decide_any(tables, rules, next_key, next_arg, operation, cost, rule_count, hash_count,
-        idempotent, keys, numbers, arguments, now, now_ms, grace_ms, parts, texts, upto, ms_until, read_counter, lengthen,
-        remove_dead, has_own_key, has_five_parameters, functions_of, reservations)
+      position, next_key, next_arg = decide_any(tables, rules, next_key, next_arg, operation, cost, keys, numbers, arguments,
+        now, now_ms, grace_ms, parts, texts, upto, ms_until, read_counter, lengthen, remove_dead, has_own_key,
+        has_five_parameters, functions_of, reservations)
     end
   end
-  return { now, table.concat(parts), upto(texts, 1, #texts) }
+  local answers = table.concat(parts)
+  return #texts > 0 and { answers, upto(texts, 1, #texts) } or answers
 end
