@@ -59,6 +59,8 @@ pub fn has_own_network(test: &str) -> bool {
         "{test} needs Linux with unshare and ip (util-linux, iproute2), and root or the right to create user namespaces. \
          It ended with {code:?}:\n{output}"
     );
+    // The figures of the test.
+    eprint!("{output}");
     false
 }
 

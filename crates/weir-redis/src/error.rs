@@ -83,7 +83,8 @@ impl RedisError {
 
     /// Whether Redis certainly did not run the check: it was not sent, or this server runs no check at present.
     pub fn was_not_run(&self) -> bool {
-        const RUNS_NONE: [&str; 5] = ["loading", "masterdown", "clusterdown", "noauth", "readonly"];
+        const RUNS_NONE: [&str; 6] =
+            ["loading", "masterdown", "clusterdown", "noauth", "readonly", "noreplicas"];
         match self {
             Self::Away | Self::NotPrimary | Self::Overloaded | Self::WindowOver => true,
             Self::Refused(error) => RUNS_NONE.contains(&refusal(error)),
@@ -150,7 +151,7 @@ pub(crate) mod tests {
 
     #[test]
     fn check_was_certainly_not_run_by_a_server_that_runs_none() {
-        for code in ["LOADING", "READONLY", "CLUSTERDOWN"] {
+        for code in ["LOADING", "READONLY", "CLUSTERDOWN", "NOREPLICAS"] {
             assert!(from_redis(&format!("-{code} some reason\r\n")).was_not_run(), "{code}");
         }
         assert!(RedisError::Away.was_not_run());
