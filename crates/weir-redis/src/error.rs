@@ -92,17 +92,27 @@ impl RedisError {
         }
     }
 
+    /// Whether a node of a cluster serves, but knows no node that serves the slot of the keys.
+    pub(crate) fn is_of_unserved_slot(&self) -> bool {
+        let Self::Refused(error) = self else { return false };
+        error.code() == Some("CLUSTERDOWN") && error.detail() == Some("Hash slot not served")
+    }
+
     /// Whether only a new connection, perhaps to another server, can help.
     pub(crate) fn wants_reconnection(&self) -> bool {
         let Self::Refused(error) = self else {
             return matches!(self, Self::Broken(_) | Self::NotPrimary);
         };
-        matches!(
-            error.kind(),
-            ErrorKind::Server(
-                Server::ReadOnly | Server::MasterDown | Server::ClusterDown | Server::BusyLoading
-            ) | ErrorKind::AuthenticationFailed
-        )
+        !self.is_of_unserved_slot()
+            && matches!(
+                error.kind(),
+                ErrorKind::Server(
+                    Server::ReadOnly
+                        | Server::MasterDown
+                        | Server::ClusterDown
+                        | Server::BusyLoading
+                ) | ErrorKind::AuthenticationFailed
+            )
     }
 }
 

@@ -16,6 +16,8 @@ pub(super) enum Redirect {
     Ask(Option<ServerAddress>),
     /// The slot moves, and only some keys of the call are at this node.
     TryAgain,
+    /// This node knows no node that serves the slot.
+    Unserved,
 }
 
 /// The pause before a call is sent again whose keys are divided while their slot moves. It doubles up to the longest.
@@ -25,13 +27,14 @@ const PAUSE_MAX: Duration = Duration::from_millis(8);
 impl Redirect {
     /// Reads a refusal. `host` is the host of the node that refused: a redirection without a host means it.
     pub(super) fn of(error: &RedisError, host: Option<&str>) -> Option<Self> {
+        let unserved = error.is_of_unserved_slot();
         let RedisError::Refused(error) = error else { return None };
         let node = error.redirect_node().and_then(|(address, _)| address_of(address, host));
         match error.code()? {
             "MOVED" => Some(Self::Moved(node)),
             "ASK" => Some(Self::Ask(node)),
             "TRYAGAIN" => Some(Self::TryAgain),
-            _ => None,
+            _ => unserved.then_some(Self::Unserved),
         }
     }
 
@@ -92,6 +95,7 @@ mod tests {
         assert_eq!(of("-MOVED 1 :7000\r\n"), Some(Redirect::Moved(Some(at("near", 7000)))));
         assert_eq!(of("-MOVED 1 ?:7000\r\n"), Some(Redirect::Moved(None)));
         assert_eq!(of("-TRYAGAIN Multiple keys\r\n"), Some(Redirect::TryAgain));
+        assert_eq!(of("-CLUSTERDOWN Hash slot not served\r\n"), Some(Redirect::Unserved));
     }
 
     #[test]

@@ -109,7 +109,7 @@ impl<F: Fn(&[Asked<'_>]) -> Encoded> Sender<'_, F> {
                 replies.push((failed.part, Err(error)));
                 continue;
             };
-            if matches!(error.label(), "moved") {
+            if matches!(error.label(), "moved" | "clusterdown") {
                 links.refresh();
             }
             if next.joining != Joining::Others && next.part.len() > 1 {

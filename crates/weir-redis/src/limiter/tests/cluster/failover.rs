@@ -164,6 +164,31 @@ async fn gate_that_starts_while_a_primary_is_down_serves_the_other_buckets() {
     assert_eq!(up, [false, true, true], "{health:?}");
 }
 
+/// One node has lost a slot, and the others still think that it has it.
+#[tokio::test]
+async fn slot_that_no_node_serves_degrades_only_its_bucket() {
+    let fixture = Fixture::without_replicas();
+    let limiter = fixture.limiter_with(Duration::from_secs(1));
+    until("it serves", async || limiter.up()).await;
+    let namespaces = fixture.namespaces();
+    let mut of_node = namespaces.iter().filter(|name| fixture.node_of(name) == 0);
+    let lost = of_node.next().expect("it has some");
+    let rules = window(1, 10);
+    let check = async |namespace: &String| {
+        limiter.check(&[fixture.asked(namespace, &rules)]).await.remove(0)
+    };
+    let command = format!("CLUSTER DELSLOTS {}", fixture.slot_of(lost));
+    let reply = fixture.cluster.nodes()[0].command(&command);
+    assert_eq!(reply.expect("it answers"), "+OK\r\n");
+    let error = check(lost).await.expect_err("nobody serves the slot");
+    assert_eq!(error.label(), "clusterdown");
+    assert!(limiter.health().primaries[0].up);
+    for other in of_node {
+        let result = check(other).await;
+        assert!(matches!(result, Ok(Answer::Decided(..))), "{result:?}");
+    }
+}
+
 /// The bound of twenty answers that need no call.
 const DEADLINE_OF_TWENTY: Duration = Duration::from_secs(2);
 
