@@ -156,14 +156,27 @@ async fn query(node: &QueriedServer, host: &str) -> Result<Answer, RedisError> {
 
 /// The answer with the newest configuration, of those that serve if there are any. `None` if it is older than the known one,
 /// unless a majority of the nodes answered: their files were possibly lost.
-fn newest(answers: Vec<Answer>, known: Option<&Answer>, nodes: usize) -> Option<Answer> {
+fn newest(mut answers: Vec<Answer>, known: Option<&Answer>, nodes: usize) -> Option<Answer> {
+    if let Some(known) = known {
+        // A server of another cluster possibly has an address that a node had before.
+        let is_own = |answer: &Answer| answer.map.shares_a_node_with(&known.map);
+        if answers.iter().any(is_own) {
+            answers.retain(is_own);
+        }
+    }
     let majority = answers.len() * 2 > nodes;
-    // Nodes of one epoch can still differ for some milliseconds: one that has just joined knows few others.
-    let newest = answers.into_iter().max_by_key(|answer| {
-        (answer.serves, answer.epoch, answer.map.covered(), answer.map.nodes().len())
+    // Nodes of one epoch can still differ for some milliseconds. One that has just joined knows few others, and a primary that
+    // was replaced while it stalled learns the epoch before it learns of its successor.
+    let mut agreeing: HashMap<_, usize> = HashMap::new();
+    for answer in &answers {
+        *agreeing.entry(answer.map.ranges()).or_default() += 1;
+    }
+    let newest = answers.iter().max_by_key(|answer| {
+        let (map, agreeing) = (&answer.map, agreeing.get(answer.map.ranges()));
+        (answer.serves, answer.epoch, map.covered(), agreeing, map.nodes().len())
     })?;
     let older = known.is_some_and(|known| newest.epoch < known.epoch);
-    (majority || !older).then_some(newest)
+    (majority || !older).then(|| newest.clone())
 }
 
 #[cfg(test)]
@@ -193,5 +206,43 @@ mod tests {
         assert_eq!(chosen(&[(false, 1)], Some(2), 3), None);
         assert_eq!(chosen(&[(true, 3)], Some(2), 3), Some(3));
         assert_eq!(chosen(&[(true, 1), (true, 1)], Some(2), 3), Some(1), "begun anew");
+    }
+
+    /// An answer that serves, with a range of slots for each of these primaries and its replicas.
+    fn answer_of(epoch: u64, ranges: &[&[&str]]) -> Answer {
+        let text = |text: &str| Value::BulkString(text.into());
+        let node = |name: &&str| Value::Array(vec![text(name), Value::Int(7000), text(name)]);
+        let range = |(first, nodes): (i64, &&[&str])| {
+            let slots = [Value::Int(first), Value::Int(first)];
+            Value::Array(slots.into_iter().chain(nodes.iter().map(node)).collect())
+        };
+        let reply = (0..).zip(ranges).map(range).collect();
+        let map = SlotMap::parse(reply, "asked").expect("a map");
+        Answer { map: Arc::new(map), ..answer(true, epoch) }
+    }
+
+    #[test]
+    fn primary_that_has_not_learnt_of_its_successor_leads_nobody_back() {
+        let before = answer_of(1, &[&["a", "x"], &["b", "y"], &["c", "z"]]);
+        let stale = Answer { epoch: 2, ..before.clone() };
+        // The others know no replica of the new primary yet.
+        let after = answer_of(2, &[&["x"], &["b", "y"], &["c", "z"]]);
+        for answers in [
+            [stale.clone(), after.clone(), after.clone()],
+            [after.clone(), after.clone(), stale.clone()],
+        ] {
+            let newest = newest(answers.into(), Some(&before), 3).expect("an answer");
+            assert_eq!(newest.map, after.map);
+        }
+    }
+
+    #[test]
+    fn server_of_another_cluster_at_a_former_address_leads_nobody_there() {
+        let known = answer_of(1, &[&["a"], &["b"]]);
+        let other = answer_of(9, &[&["f"], &["g"]]);
+        let found = newest(vec![other.clone(), known.clone()], Some(&known), 3);
+        assert_eq!(found.expect("an answer").map, known.map);
+        let found = newest(vec![other.clone(), other.clone()], Some(&known), 3);
+        assert_eq!(found.expect("an answer").map, other.map, "begun anew");
     }
 }

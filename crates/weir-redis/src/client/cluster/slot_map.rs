@@ -19,8 +19,8 @@ pub(crate) struct SlotMap {
 }
 
 /// Slots of one primary, the last one included.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct SlotRange {
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct SlotRange {
     first: u16,
     last: u16,
     primary: ServerAddress,
@@ -104,6 +104,11 @@ impl SlotMap {
     /// Primaries with slots, and their replicas.
     pub(crate) fn nodes(&self) -> &[ServerAddress] {
         &self.nodes
+    }
+
+    /// The slots of the primaries, in the order of the slots.
+    pub(super) fn ranges(&self) -> &[SlotRange] {
+        &self.ranges
     }
 
     /// Whether a node is in both maps. Maps of one cluster have nodes in common.
