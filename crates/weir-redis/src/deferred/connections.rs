@@ -2,6 +2,7 @@
 //! once per second.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
@@ -16,12 +17,15 @@ use crate::placement::Bucket;
 #[derive(Debug)]
 pub(super) struct Connections {
     client: Client,
-    /// By primary of a cluster; any other Redis has one entry.
-    links: Mutex<HashMap<Option<ServerAddress>, Link>>,
+    /// By primary of a cluster; any other Redis has one entry. Each has a lock of its own, so that no primary waits for a
+    /// connection to another one.
+    links: Mutex<HashMap<Option<ServerAddress>, Arc<Mutex<Link>>>>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 enum Link {
+    #[default]
+    New,
     Connected(MultiplexedConnection, Server),
     /// No connection is tried before this time.
     Away(Instant),
@@ -41,21 +45,22 @@ impl Connections {
     pub(super) async fn get(&self, bucket: Bucket) -> Result<MultiplexedConnection, RedisError> {
         let node = self.node(bucket).await?;
         let client = node.clone().map_or_else(|| self.client.clone(), |node| self.client.at(node));
-        let mut links = self.links.lock().await;
-        match links.get(&node) {
-            Some(Link::Connected(connection, server)) if client.is_current(server).await => {
+        let link = Arc::clone(self.links.lock().await.entry(node).or_default());
+        let mut link = link.lock().await;
+        match &*link {
+            Link::Connected(connection, server) if client.is_current(server).await => {
                 return Ok(connection.clone());
             }
-            Some(Link::Away(until)) if Instant::now() < *until => return Err(RedisError::Away),
+            Link::Away(until) if Instant::now() < *until => return Err(RedisError::Away),
             _ => {}
         }
         match client.connect(TIMEOUT).await {
             Ok((connection, server)) => {
-                links.insert(node, Link::Connected(connection.clone(), server));
+                *link = Link::Connected(connection.clone(), server);
                 Ok(connection)
             }
             Err(error) => {
-                links.insert(node, Link::Away(Instant::now() + RETRY_AFTER));
+                *link = Link::Away(Instant::now() + RETRY_AFTER);
                 Err(error)
             }
         }
@@ -81,5 +86,28 @@ impl Connections {
         }
         let map = self.client.slot_map(MAP_AGE).await?;
         map.primary_of(bucket.slot()).cloned().map(Some).ok_or(RedisError::Away)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_local::{RedisCluster, ScratchDir};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn primary_that_does_not_answer_delays_no_connection_to_another_one() {
+        let scratch = ScratchDir::create().expect("a scratch folder");
+        let cluster = RedisCluster::start(&scratch.path().join("redis"), 3, 0).expect("it starts");
+        let connections = Connections::new(crate::client(&cluster.url()).expect("an address"));
+        let map = connections.client.slot_map(MAP_AGE).await.expect("a map");
+        let buckets: Vec<_> =
+            map.primaries().iter().filter_map(|primary| map.first_bucket_of(primary)).collect();
+        cluster.nodes()[0].pause().expect("it ran");
+        tokio::select! {
+            biased;
+            _ = connections.get(buckets[0]) => panic!("the other primary waited for this one"),
+            connected = connections.get(buckets[1]) => assert!(connected.is_ok()),
+        }
     }
 }
