@@ -84,16 +84,23 @@ fn replicas(replication: &HashMap<String, String>, report: &mut Report) {
     let lag = lag.map_or(String::new(), |lag| format!(", the last acknowledgement {lag} s ago"));
     report.add(Judgement::Good, "replicas", format!("{replicas}{lag}"));
     // INFO has this field only if min-replicas-to-write is set.
-    let text = if number("min_slaves_good_slaves").is_some() {
-        "loses the writes of the replication lag; a primary that is cut off takes writes for \
-         min-replicas-max-lag + 2 s at most (min-replicas-to-write is set)"
+    let requires_replicas = number("min_slaves_good_slaves").is_some();
+    let cut_off = if requires_replicas {
+        "for min-replicas-max-lag + 2 s at most (min-replicas-to-write is set)"
     } else {
-        "loses the writes of the replication lag; a primary that is cut off takes writes until \
-         the gates find the new one or cluster-node-timeout ends (min-replicas-to-write is not \
-         set)"
+        "until the gates find the new one, in a cluster for about 1.5 times cluster-node-timeout \
+         (min-replicas-to-write is not set)"
     };
-    let text = format!("{text}. In any case each limit is admitted once more at most");
-    report.add(Judgement::Good, "failover", text);
+    let (judgement, advice) = if requires_replicas && replicas == 1 {
+        (Judgement::Notice, ". The loss of the only replica stops this primary: add a replica")
+    } else {
+        (Judgement::Good, "")
+    };
+    let text = format!(
+        "loses the writes of the replication lag; a primary that is cut off takes writes {cut_off}. \
+         In any case each limit is admitted once more at most{advice}"
+    );
+    report.add(judgement, "failover", text);
 }
 
 /// The fields of `INFO` in a section. Empty if Redis does not permit it.

@@ -124,6 +124,21 @@ async fn cluster_is_reported_with_its_slots_its_spread_and_each_primary() {
 }
 
 #[tokio::test]
+async fn primary_that_requires_its_only_replica_is_noted() {
+    let scratch = ScratchDir::create().expect("a scratch folder");
+    let cluster = RedisCluster::start(&scratch.path().join("redis"), 3, 1).expect("it starts");
+    let set = cluster.nodes()[0].command("CONFIG SET min-replicas-to-write 1");
+    assert_eq!(set.expect("it answers"), "+OK\r\n");
+    let report = report(&cluster.url()).await;
+    assert!(report.is_suitable(), "{report:?}");
+    let failovers = report.0.iter().filter(|finding| finding.subject == "failover");
+    let stops = |finding: &Finding| finding.text.contains("The loss of the only replica stops");
+    let found: Vec<_> = failovers.map(|finding| (finding.judgement, stops(finding))).collect();
+    let good = (Judgement::Good, false);
+    assert_eq!(found, [(Judgement::Notice, true), good, good], "{report:?}");
+}
+
+#[tokio::test]
 async fn missing_rights_of_a_cluster_are_named() {
     let scratch = ScratchDir::create().expect("a scratch folder");
     let cluster = RedisCluster::start(&scratch.path().join("redis"), 3, 0).expect("it starts");
