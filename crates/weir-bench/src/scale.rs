@@ -27,9 +27,9 @@ pub struct ScaleArgs {
     /// The page whose table is written; none: only printed
     #[arg(long, env = "BENCH_PAGE")]
     page: Option<PathBuf>,
-    /// Tenants of ten rules and a key each
-    #[arg(long, default_value_t = 10_000)]
-    tenants: u32,
+    /// Tenants of ten rules and a key each, in turn
+    #[arg(long, value_delimiter = ',', default_values_t = [10_000, 100_000])]
+    tenants: Vec<u32>,
     /// Rules of the one large tenant; more than 9,900 leave no room for the changes
     #[arg(long, default_value_t = 9_900)]
     rules: u32,
@@ -43,7 +43,8 @@ pub struct ScaleArgs {
 
 pub async fn run(args: ScaleArgs) -> Result<()> {
     let mut found = Vec::new();
-    for what in [Amount::None, Amount::Tenants(args.tenants), Amount::Rules(args.rules)] {
+    let tenants = args.tenants.iter().map(|count| Amount::Tenants(*count));
+    for what in [Amount::None].into_iter().chain(tenants).chain([Amount::Rules(args.rules)]) {
         let one = measure(&args, what).await.with_context(|| format!("measure {what:?}"))?;
         println!("{}", table::line(&one));
         found.push(one);

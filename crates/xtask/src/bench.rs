@@ -24,31 +24,43 @@ pub fn run(workspace: &Workspace, args: &[String]) -> Result<()> {
         let weir = workspace.target.join("release").join("weir");
         return step("measure", || clients::bench(workspace, &weir, &args[1..]));
     }
-    setup::run(workspace, Purpose::Bench)?;
+    setup::install_programs(Purpose::Bench)?;
     step("release builds", || build(workspace))?;
     let release = workspace.target.join("release");
     let mut tool = Command::new(release.join("weir-bench"));
     tool.current_dir(&workspace.root)
         .env("BENCH_WEIR", release.join("weir"))
-        .env("BENCH_CONSTANT", release.join("examples").join("constant"))
         .env("BENCH_PAGE", workspace.path("docs/performance.md"));
-    tool.env(
-        "BENCH_PARTS",
-        step("release build of the pure parts", || instructions::build(workspace))?,
-    );
-    if let Some(program) = setup::throttlecrab(workspace) {
-        tool.env("BENCH_THROTTLECRAB", program);
-    }
-    if args.first().is_none_or(|first| first.starts_with("--") && first != "--help") {
+    let unnamed = args.first().is_none_or(|first| first.starts_with("--") && first != "--help");
+    if unnamed {
         tool.arg("compare");
+    }
+    if unnamed || args.first().is_some_and(|first| first == "compare") {
+        compared(workspace, &mut tool)?;
     }
     step("measure", || call(tool.args(args)))
 }
 
 fn build(workspace: &Workspace) -> Result<()> {
-    let release = ["build", "--release", "--quiet", "--package"];
     // The server alone, so that no other crate's features change what is measured.
-    call(workspace.cargo().args(release).args(["weir-server", "--bin", "weir"]))?;
-    call(workspace.cargo().args(release).args(["weir-http", "--example", "constant"]))?;
-    call(workspace.cargo().args(release).arg("weir-bench"))
+    call(workspace.cargo().args(RELEASE).args(["weir-server", "--bin", "weir"]))?;
+    call(workspace.cargo().args(RELEASE).arg("weir-bench"))
 }
+
+/// Installs and builds what only the comparison measures, and names it to the tool.
+fn compared(workspace: &Workspace, tool: &mut Command) -> Result<()> {
+    setup::run(workspace, Purpose::Bench)?;
+    if let Some(program) = setup::throttlecrab(workspace) {
+        tool.env("BENCH_THROTTLECRAB", program);
+    }
+    step("release build of the ceiling", || {
+        call(workspace.cargo().args(RELEASE).args(["weir-http", "--example", "constant"]))
+    })?;
+    let examples = workspace.target.join("release").join("examples");
+    tool.env("BENCH_CONSTANT", examples.join("constant"));
+    let parts = step("release build of the pure parts", || instructions::build(workspace))?;
+    tool.env("BENCH_PARTS", parts);
+    Ok(())
+}
+
+const RELEASE: [&str; 4] = ["build", "--release", "--quiet", "--package"];

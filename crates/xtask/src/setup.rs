@@ -18,6 +18,7 @@ pub use limiters::throttlecrab;
 pub use packages::{browser_tool, openapi_tool};
 pub use purpose::Purpose;
 pub use python::{client_python, python_tool};
+pub use system::install as install_programs;
 pub use tools::{auditable, bindgen, install_auditable, machete, splitter};
 pub use wasm_std::{WasmStd, wasm_std};
 
