@@ -213,6 +213,16 @@ impl<'t> Overrides<'t> {
         bulk::of_subjects(self.conn, tenant_id, bodies, most).await
     }
 
+    /// Returns the sets of rules as code that own existing overrides of the rules and subjects of `bodies` with another content,
+    /// each with the number of these overrides, in the order of their names.
+    pub async fn changed_sets(
+        self,
+        tenant_id: TenantId,
+        bodies: &[OverrideBody],
+    ) -> Result<Vec<(String, u64)>, StoreError> {
+        bulk::changed_sets(self.conn, tenant_id, bodies).await
+    }
+
     /// Returns the overrides with these rules and digests of subjects, in the order of their ids.
     pub async fn of_keys(
         self,

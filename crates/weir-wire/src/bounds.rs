@@ -257,6 +257,11 @@ fn other_fields() -> Vec<(&'static str, &'static str, Value)> {
         ("ApplyOverride", "limits", list(LIMITS_PER_RULE_MAX)),
         ("ApplyOverride", "reason", reason),
         ("BulkOverridesBody", "overrides", list(BULK_OVERRIDES_MAX)),
+        (
+            "BulkOverridesBody",
+            "replace_sets",
+            json!({ "maxItems": BULK_OVERRIDES_MAX, "items": { "type": "string", "pattern": RULE_NAME } }),
+        ),
         ("ResetBody", "subject", texts(COUNT_BY_MAX)),
         ("InspectBody", "subjects", with(list(INSPECT_MAX), &subjects)),
         ("CheckBody", "idempotency_key", key.clone()),

@@ -66,6 +66,13 @@ pub struct OverrideAnswer {
 pub struct BulkOverridesBody {
     /// Up to 5,000 overrides. An override of a subject that already has one replaces it.
     pub overrides: Vec<OverrideBody>,
+    /// The sets of rules as code whose overrides can be changed. If another set owns one that would change, nothing is written
+    /// (409). Without this list, those of all sets can be changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replace_sets: Option<Vec<String>>,
+    /// Whether to answer what would be written and change nothing.
+    #[serde(default)]
+    pub dry_run: bool,
 }
 
 /// The result of a bulk write.
@@ -76,8 +83,21 @@ pub struct BulkOverridesAnswer {
     pub created: u64,
     /// The number of overrides that replaced another.
     pub updated: u64,
-    /// The version of the rulebook from which they apply.
+    /// The sets of rules as code that own overrides which changed. The next apply of a set undoes the change.
+    #[serde(default)]
+    pub replaced_sets: Vec<ReplacedSet>,
+    /// The version of the rulebook from which they apply; of a dry run, the version at which the tenant last changed.
     pub rulebook_version: u64,
+}
+
+/// A set of rules as code, of which a bulk write changes overrides.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ReplacedSet {
+    /// The name of the set.
+    pub set: String,
+    /// The number of its overrides that change. Those that are written as they are do not count.
+    pub overrides: u64,
 }
 
 /// Most overrides of one bulk write.

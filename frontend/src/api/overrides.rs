@@ -101,14 +101,13 @@ impl Api {
         self.call(Call::new(Method::DELETE, path).if_match(deleted.revision)).await
     }
 
-    /// Writes several overrides in one transaction.
+    /// Writes several overrides in one transaction, or plans to.
     pub async fn batch_overrides(
         self,
         tenant: &str,
-        overrides: Vec<OverrideBody>,
+        body: &BulkOverridesBody,
     ) -> Result<BulkOverridesAnswer, Problem> {
-        let body = BulkOverridesBody { overrides };
-        self.create(format!("/tenants/{tenant}/overrides/bulk"), &body).await
+        self.create(format!("/tenants/{tenant}/overrides/bulk"), body).await
     }
 
     /// The state of a rule's counters for some subjects.

@@ -2,6 +2,7 @@
 //! already.
 
 use leptos::prelude::*;
+use weir_wire::overrides::ReplacedSet;
 use weir_wire::rules::RuleAnswer;
 
 use crate::components::feedback::Warning;
@@ -47,6 +48,17 @@ pub fn OwnerQuestion(
                 ". The next apply of the files undoes what you change here."
             </p>
             <Checkbox label="Change it here all the same" value=confirmed.into() />
+        </Warning>
+    }
+}
+
+/// Names the owners of the overrides that an import changes, and asks whether to change them all the same.
+#[component]
+pub fn ImportQuestion(sets: Vec<ReplacedSet>, confirmed: RwSignal<bool>) -> impl IntoView {
+    view! {
+        <Warning>
+            <p>{owners::of_import(&sets)}</p>
+            <Checkbox label="Import all the same" value=confirmed.into() />
         </Warning>
     }
 }

@@ -54,6 +54,7 @@ await scenario("files", async ({ page, shoot }) => {
     await page.goto(`${stack.baseUrl}${home}/overrides`);
     await heading(page, "Overrides");
     await deletedOverride(page);
+    await importOverOwned(page, shoot);
 });
 
 /** The note of a dialog, which is closed afterwards. */
@@ -169,4 +170,29 @@ async function deletedOverride(page) {
     await page.getByText("As in the files of shop").waitFor();
     const [restored] = await overrides();
     assert.deepEqual([restored.managed_by, restored.limits[0].limit], ["shop", 40]);
+}
+
+/** An import names the overrides of files that it would change, and asks before it writes anything. */
+async function importOverOwned(page, shoot) {
+    await page.getByRole("button", { name: "Import CSV" }).click();
+    const text = page.getByLabel("Or paste CSV");
+    const submit = page.getByRole("button", { name: "Import", exact: true });
+    const confirm = page.getByLabel("Import all the same");
+    await text.fill("rule,subject.user,limits\nof-people,u-1,9\nof-files,u-1,7");
+    await page.getByText("2 overrides ready to import").waitFor();
+    await submit.click();
+    await page.getByText("The import changes 1 override that belongs to the files of shop. The next apply of the files undoes this change.").waitFor();
+    assert.ok(await submit.isDisabled(), "the change is not confirmed");
+    assert.deepEqual((await overrides()).map(({ limits }) => limits[0].limit), [40], "nothing was written");
+    await shoot("files-import");
+
+    await confirm.check();
+    await text.fill("rule,subject.user,limits\nof-people,u-1,9\nof-files,u-1,8");
+    await confirm.waitFor({ state: "detached" });
+    await submit.click();
+    await confirm.check();
+    await submit.click();
+    await page.getByText("Differs from the files of shop").waitFor();
+    const imported = (await overrides()).map(({ managed_by: set, edited, limits }) => [set, edited, limits[0].limit]);
+    assert.deepEqual(imported, [["shop", true, 8], [null, false, 9]]);
 }

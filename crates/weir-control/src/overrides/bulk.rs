@@ -8,19 +8,21 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::{Value, json};
 use weir_domain::id::{OverrideId, RuleId, TenantId};
+use weir_domain::names;
 use weir_domain::rule::Rule;
 use weir_domain::time::Timestamp;
 use weir_http::problem::Problem;
 use weir_store::{OverrideBody as StoredBody, OverrideBulk, Owner, Page, RuleFilter, RuleRow, Tx};
 use weir_wire::overrides::{
-    BULK_OVERRIDES_MAX, BulkOverridesAnswer, BulkOverridesBody, OverrideBody,
+    BULK_OVERRIDES_MAX, BulkOverridesAnswer, BulkOverridesBody, OverrideBody, ReplacedSet,
 };
 use weir_wire::problem::{ErrorCode, FieldProblem};
 
 use crate::actor::{By, Editor, InNamespaces};
+use crate::answers::{answer, to_value};
 use crate::change::{Change, Object};
 use crate::error::ControlError;
-use crate::input::Input;
+use crate::input::{Input, Once};
 use crate::overrides::bulk_limiter::Refused;
 use crate::overrides::checked;
 use crate::overrides::create::room;
@@ -34,13 +36,16 @@ const REPLACED_MAX: u32 = 100;
 /// The time after which a tenant with too many bulk writes can retry, in seconds.
 const RETRY_AFTER_S: u32 = 1;
 
-/// Make or replace many overrides at once: all of them or none.
+/// Make or replace many overrides at once: all of them or none. With `dry_run`, answers what would be written.
+///
+/// Overrides that belong to a set of rules as code stay in it, and the next apply of the set replaces them again. `replace_sets`
+/// names the sets whose overrides can be changed.
 #[utoipa::path(post, path = "/tenants/{tenant}/overrides/bulk", operation_id = "overrides_bulk", tag = "overrides",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     request_body = BulkOverridesBody,
     responses(
         (status = 200, description = "Written", body = BulkOverridesAnswer),
-        (status = 409, description = "More than there may be, or a rule was changed meanwhile"),
+        (status = 409, description = "More than there may be, a rule was changed meanwhile, or one belongs to a set that `replace_sets` does not name"),
         (status = 429, description = "The tenant has too many bulk writes in progress"),
     ))]
 pub(crate) async fn bulk(
@@ -53,6 +58,9 @@ pub(crate) async fn bulk(
         let reason = format!("must hold from 1 to {BULK_OVERRIDES_MAX} overrides");
         return Err(Problem::invalid_field("overrides", reason).into());
     }
+    check_sets(body.replace_sets.as_deref().unwrap_or_default())?;
+    // A dry run is executed and rolled back, so it meets every bound that the write would meet.
+    let once = if body.dry_run { Once::not_stored() } else { once };
     let tenant_id = caller.tenant_id;
     let _permit = control.local.bulk_writes.enter(tenant_id).await.map_err(|Refused| {
         let detail = "the tenant has too many bulk writes in progress";
@@ -75,6 +83,7 @@ pub(crate) async fn bulk(
         let detail = "a rule was changed while its overrides were validated; send them again";
         return Err(Problem::new(ErrorCode::Conflict, detail).into());
     }
+    let replaced_sets = changed_sets(&mut change, &stored, body.replace_sets.as_deref()).await?;
     let before = room(&control.settings, &mut change, 0).await?;
     let with_id = |body| (control.id(OverrideId::new), body);
     let replaced = replaced(&mut change, &stored).await?;
@@ -86,13 +95,50 @@ pub(crate) async fn bulk(
     let written = change.tx.overrides().upsert_many(&write).await?;
     let created = room(&control.settings, &mut change, 0).await?.saturating_sub(before);
     let updated = written.saturating_sub(created);
+    if body.dry_run {
+        let tenant = change.tx.tenants().find(tenant_id).await?.ok_or_else(Problem::not_found)?;
+        let rulebook_version = tenant.version;
+        let planned = BulkOverridesAnswer { created, updated, replaced_sets, rulebook_version };
+        return Ok(answer(StatusCode::OK, &to_value(&planned)?));
+    }
     let object = Object::new("tenant", &tenant_id);
     let before = json!({ "replaced": replaced });
-    let after = json!({ "created": created, "updated": updated });
+    let after = json!({ "created": created, "updated": updated, "replaced_sets": replaced_sets });
     change.audit("override.bulk", object, Some(before), Some(after)).await?;
     // The commit sets the version.
-    let answer = BulkOverridesAnswer { created, updated, rulebook_version: 0 };
-    change.answer(StatusCode::OK, &answer).await
+    let written = BulkOverridesAnswer { created, updated, replaced_sets, rulebook_version: 0 };
+    change.answer(StatusCode::OK, &written).await
+}
+
+/// Checks the names of sets.
+fn check_sets(sets: &[String]) -> Result<(), Problem> {
+    if sets.len() > BULK_OVERRIDES_MAX {
+        let reason = format!("must hold at most {BULK_OVERRIDES_MAX} sets");
+        return Err(Problem::invalid_field("replace_sets", reason));
+    }
+    let wrong = |(at, set): (usize, &String)| {
+        let reason = names::rule(set).err()?;
+        Some(Problem::invalid_field(format!("replace_sets[{at}]"), reason))
+    };
+    sets.iter().enumerate().find_map(wrong).map_or(Ok(()), Err)
+}
+
+/// The sets that own overrides which change. Refuses those that `permitted` does not name.
+async fn changed_sets(
+    change: &mut Change,
+    new: &[StoredBody],
+    permitted: Option<&[String]>,
+) -> Result<Vec<ReplacedSet>, ControlError> {
+    let sets = change.tx.overrides().changed_sets(change.caller.tenant_id, new).await?;
+    let refused = sets.iter().find(|(set, _)| permitted.is_some_and(|names| !names.contains(set)));
+    if let Some((set, count)) = refused {
+        let overrides = if *count == 1 { "override" } else { "overrides" };
+        let detail = format!(
+            "{count} {overrides} would change that the set `{set}` owns, which `replace_sets` does not name"
+        );
+        return Err(Problem::new(ErrorCode::Conflict, detail).into());
+    }
+    Ok(sets.into_iter().map(|(set, overrides)| ReplacedSet { set, overrides }).collect())
 }
 
 /// Reads the rules that the bodies name, by id.

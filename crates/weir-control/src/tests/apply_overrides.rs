@@ -147,3 +147,63 @@ async fn one_apply_changes_count_by_and_replaces_the_overrides_of_the_set() {
     let (repo, no) = (json!("repo"), json!(false));
     assert_eq!(overrides(&plane, &ada).await, [(json!("u-1"), repo, no)]);
 }
+
+#[tokio::test]
+async fn bulk_write_counts_the_overrides_of_sets_and_changes_only_those_of_named_ones() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    for (set, name, users) in [("repo", "a", &["u-1", "u-2"][..]), ("shop", "b", &["u-1"])] {
+        let wanted: Vec<_> = users.iter().map(|user| denies("api", name, user)).collect();
+        let body = json!({ "set": set, "rules": [rule("api", name)], "overrides": wanted });
+        apply(&plane, &ada, &body).await.expect(200);
+    }
+    let rules = plane.by(&ada, "GET", "rules").send().await.expect(200).body;
+    let written = |nth: usize, user: &str, action: &str| json!({ "rule_id": rules["data"][nth]["id"], "subject": { "user": user }, "action": action });
+    let allow = [
+        written(0, "u-1", "allow"),
+        written(0, "u-2", "deny"),
+        written(0, "u-3", "allow"),
+        written(1, "u-1", "allow"),
+    ];
+    let bulk = |more: Value| {
+        let mut body = json!({ "overrides": allow });
+        body.as_object_mut().expect("an object").extend(more.as_object().expect("one").clone());
+        plane.by(&ada, "POST", "overrides/bulk").json(&body).send()
+    };
+    let stored = async || {
+        let mut rows = overrides(&plane, &ada).await;
+        rows.sort_by_key(|(user, set, _)| format!("{set} {user}"));
+        rows.iter().map(|(user, set, edited)| format!("{set} {user} {edited}")).collect::<Vec<_>>()
+    };
+    let untouched = ["\"repo\" \"u-1\" false", "\"repo\" \"u-2\" false", "\"shop\" \"u-1\" false"];
+
+    // An override that is written as it is does not count.
+    let sets = json!([{ "set": "repo", "overrides": 1 }, { "set": "shop", "overrides": 1 }]);
+    let plan = bulk(json!({ "dry_run": true })).await.expect(200).body;
+    assert_eq!((&plan["created"], &plan["updated"]), (&json!(1), &json!(3)));
+    assert_eq!(plan["replaced_sets"], sets);
+    assert_eq!(stored().await, untouched, "a dry run changes nothing");
+    for named in [json!([]), json!(["repo"]), json!(["shop", "other"])] {
+        bulk(json!({ "replace_sets": named })).await.problem(409, "conflict");
+    }
+    assert_eq!(stored().await, untouched);
+    let done = bulk(json!({ "replace_sets": ["repo", "shop"] })).await.expect(200).body;
+    assert_eq!(done["replaced_sets"], sets);
+    assert!(done["rulebook_version"].as_u64() > plan["rulebook_version"].as_u64());
+    let changed = [
+        "\"repo\" \"u-1\" true",
+        "\"repo\" \"u-2\" false",
+        "\"shop\" \"u-1\" true",
+        "null \"u-3\" false",
+    ];
+    assert_eq!(stored().await, changed);
+    // They are as written, so none changes again.
+    assert_eq!(
+        bulk(json!({ "replace_sets": [] })).await.expect(200).body["replaced_sets"],
+        json!([])
+    );
+    let log = plane.by(&ada, "GET", "audit?action=override.bulk").send().await.expect(200).body;
+    let mut entries = log["data"].as_array().expect("a list").iter();
+    assert!(entries.any(|entry| entry["after"]["replaced_sets"] == sets), "{log}");
+    assert_eq!(bulk(json!({ "replace_sets": ["Repo"] })).await.refused_field(), "replace_sets[0]");
+}

@@ -9,7 +9,7 @@ use weir_domain::time::Timestamp;
 use super::body::OverrideBody;
 use super::row::{OverrideRow, Row, query_overrides};
 use crate::connection::PooledConnection;
-use crate::convert::{stored, uuid};
+use crate::convert::{stored, unsigned, uuid};
 use crate::error::StoreError;
 
 /// Overrides to be written at once. No subject of a rule can occur twice.
@@ -113,6 +113,35 @@ pub(super) async fn of_subjects(
     .fetch_all(conn)
     .await?;
     Ok(rows.into_iter().map(|row| (OverrideId::from_u128(row.id.as_u128()), row.spec)).collect())
+}
+
+pub(super) async fn changed_sets(
+    conn: &mut PooledConnection,
+    tenant_id: TenantId,
+    bodies: &[OverrideBody],
+) -> Result<Vec<(String, u64)>, StoreError> {
+    let rule_ids: Vec<Uuid> = bodies.iter().map(|body| uuid(body.rule_id.to_u128())).collect();
+    let digests: Vec<Vec<u8>> = bodies.iter().map(|body| body.subject_digest.to_vec()).collect();
+    let specs: Vec<Value> = bodies.iter().map(|body| body.spec.clone()).collect();
+    let rows = sqlx::query!(
+        r#"-- overrides.changed_sets
+        SELECT o.managed_by AS "set!", count(*) AS "count!"
+        FROM unnest($2::uuid[], $3::bytea[], $4::jsonb[]) AS wanted (rule_id, subject_digest, spec)
+        JOIN overrides o
+            ON o.tenant_id = $1
+            AND o.rule_id = wanted.rule_id
+            AND o.subject_digest = wanted.subject_digest
+        WHERE o.managed_by IS NOT NULL AND o.spec <> wanted.spec
+        GROUP BY o.managed_by
+        ORDER BY o.managed_by"#,
+        uuid(tenant_id.to_u128()),
+        &rule_ids,
+        &digests,
+        &specs,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.set, unsigned(row.count))).collect())
 }
 
 pub(super) async fn of_keys(

@@ -1,13 +1,17 @@
-//! Importing overrides from CSV: parsed and validated in the browser, then written in batches.
+//! Importing overrides from CSV: parsed and validated in the browser, then compared with the overrides of files, and written in
+//! batches.
+
+use std::collections::BTreeMap;
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use weir_wire::overrides::OverrideBody;
+use weir_wire::overrides::{BulkOverridesBody, OverrideBody, ReplacedSet};
 use weir_wire::rules::RuleAnswer;
 
 use crate::api::{Api, Problem};
 use crate::browser;
 use crate::components::field::TextArea;
+use crate::components::owner::ImportQuestion;
 use crate::components::remote_data::{fetch_data, show};
 use crate::components::submit::{SubmitAction, SubmitForm};
 use crate::model::number::quantity;
@@ -43,19 +47,53 @@ fn Form(rules: Vec<RuleAnswer>, done: Callback<()>, cancel: Callback<()>) -> imp
             }
         });
     };
+    // The sets whose overrides the file changes. `None` until it was compared.
+    let owners = RwSignal::new(None::<Vec<ReplacedSet>>);
+    let confirmed = RwSignal::new(false);
+    let forget = move || {
+        owners.try_set(None);
+        confirmed.try_set(false);
+    };
+    Effect::new(move |_| {
+        text.track();
+        forget();
+    });
     let import = Callback::new(move |()| {
+        let (content, known) = (text.get_untracked(), owners.get_untracked());
         let lines = read.get_untracked().overrides;
-        action.run(async move { write(api, tenant.now(), lines, progress).await }, move |()| {
-            done.run(());
+        let work = async move {
+            let batches = Batches { api, tenant: tenant.now(), lines, progress };
+            let sets = match known {
+                Some(sets) => sets,
+                None => {
+                    let found = batches.compare().await?;
+                    if !found.is_empty() {
+                        return Ok(found);
+                    }
+                    found
+                }
+            };
+            // Somebody can have applied files meanwhile: the next attempt compares again.
+            batches.write(&sets).await.inspect_err(|_| forget())?;
+            Ok(Vec::new())
+        };
+        action.run(work, move |found| {
+            if found.is_empty() {
+                done.run(());
+            } else if text.with_untracked(|text| *text == content) {
+                owners.set(Some(found));
+            }
         });
     });
     let incomplete = Signal::derive(move || {
         read.with(|read| read.overrides.is_empty() || !read.wrong.is_empty())
+            || owners.with(Option::is_some) && !confirmed.get()
     });
+    let question = move || owners.get().map(|sets| view! { <ImportQuestion sets confirmed /> });
     let status = move || {
         read.with(|read| match read.overrides.len() {
             0 if read.wrong.is_empty() => "Columns: namespace, rule, action, limits, expires_at, reason, and subject.… for each attribute. Limits are a number, which replaces the rule's limit, or JSON as in an export.".to_owned(),
-            some => format!("{} ready to import. Existing overrides of the same subjects are replaced, also those that belong to files: the next apply of the files undoes that.", quantity(some, "override", "overrides")),
+            some => format!("{} ready to import. Existing overrides of the same subjects are replaced.", quantity(some, "override", "overrides")),
         })
     };
     let wrong = move || {
@@ -73,34 +111,76 @@ fn Form(rules: Vec<RuleAnswer>, done: Callback<()>, cancel: Callback<()>) -> imp
     view! {
         <SubmitForm action submit="Import" on_submit=import incomplete cancel=cancel>
             <label class="field"><span>"File"</span><input type="file" accept=".csv,text/csv" on:change=chosen /></label>
-            <TextArea label="Or paste CSV" value=text code=true />
+            <TextArea label="Or paste CSV" value=text rows=6 code=true />
             <p class="note" role="status">{status}</p>
             {wrong}
+            {question}
             <p class="note" role="status">{progress}</p>
         </SubmitForm>
     }
 }
 
-/// Writes batch after batch; a problem states how many overrides have been written.
-async fn write(
+/// The overrides of a file, which are sent in batches.
+struct Batches {
     api: Api,
     tenant: String,
+    /// Each with its line.
     lines: Vec<(usize, OverrideBody)>,
     progress: RwSignal<String>,
-) -> Result<(), Problem> {
-    let (all, mut written) = (lines.len(), 0);
-    for batch in lines.chunks(BATCH) {
-        let bodies = batch.iter().map(|(_, body)| body.clone()).collect::<Vec<_>>();
-        let answer = api.batch_overrides(&tenant, bodies).await;
-        if let Err(mut problem) = answer {
-            problem.title = format!("{} ({written} of {all} imported)", problem.title);
+}
+
+impl Batches {
+    /// The sets that own overrides which the file changes. Nothing is written.
+    async fn compare(&self) -> Result<Vec<ReplacedSet>, Problem> {
+        let mut owned: BTreeMap<String, u64> = BTreeMap::new();
+        let mut compared = 0;
+        for batch in self.lines.chunks(BATCH) {
+            for ReplacedSet { set, overrides } in self.send(batch, None).await? {
+                *owned.entry(set).or_default() += overrides;
+            }
+            compared += batch.len();
+            self.report(compared, "compared");
+        }
+        self.progress.try_set(String::new());
+        let owned = owned.into_iter();
+        Ok(owned.map(|(set, overrides)| ReplacedSet { set, overrides }).collect())
+    }
+
+    /// Writes batch after batch, and changes overrides of no other sets; a problem states how many have been written.
+    async fn write(&self, sets: &[ReplacedSet]) -> Result<(), Problem> {
+        let sets: Vec<_> = sets.iter().map(|set| set.set.clone()).collect();
+        let mut written = 0;
+        for batch in self.lines.chunks(BATCH) {
+            self.send(batch, Some(sets.clone())).await.map_err(|problem| Problem {
+                title: format!("{} ({written} of {} imported)", problem.title, self.lines.len()),
+                ..problem
+            })?;
+            written += batch.len();
+            self.report(written, "imported");
+        }
+        Ok(())
+    }
+
+    /// Writes a batch, or compares it if no sets are given. A problem names the lines of the file.
+    async fn send(
+        &self,
+        batch: &[(usize, OverrideBody)],
+        replace_sets: Option<Vec<String>>,
+    ) -> Result<Vec<ReplacedSet>, Problem> {
+        let overrides = batch.iter().map(|(_, body)| body.clone()).collect();
+        let dry_run = replace_sets.is_none();
+        let body = BulkOverridesBody { overrides, replace_sets, dry_run };
+        let answer = self.api.batch_overrides(&self.tenant, &body).await;
+        let answer = answer.map_err(|mut problem| {
             for field in &mut problem.fields {
                 field.field = override_table::file_problem(&field.field, batch);
             }
-            return Err(problem);
-        }
-        written += batch.len();
-        progress.try_set(format!("{written} of {all} imported."));
+            problem
+        })?;
+        Ok(answer.replaced_sets)
     }
-    Ok(())
+
+    fn report(&self, count: usize, done: &str) {
+        self.progress.try_set(format!("{count} of {} {done}.", self.lines.len()));
+    }
 }
