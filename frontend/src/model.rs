@@ -13,6 +13,7 @@ pub mod chart;
 #[cfg(test)]
 mod colour;
 pub mod csv;
+pub mod deleted_overrides;
 pub mod denial_groups;
 pub mod denial_history;
 pub mod difference;

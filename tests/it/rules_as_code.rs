@@ -348,6 +348,17 @@ async fn overrides_are_files_too() {
     let deleted = pruned.json()["deleted"].as_array().cloned().unwrap_or_default();
     let names: Vec<_> = deleted.iter().map(|object| &object["name"]).collect();
     assert_eq!(names, ["login user=u-1", "login user=u-2"]);
+
+    // The overrides of a deleted rule are in the plan before it.
+    here.write("overrides.yaml", OVERRIDES);
+    here.run(&["apply", "--set", "shop"]).await.expect(0);
+    here.write("overrides.yaml", &manifest("other", 2));
+    let plan = here.run(&["diff", "--set", "shop", "--prune"]).await.expect(1);
+    let mut lines: Vec<_> = plan.out.lines().filter(|line| line.starts_with('-')).collect();
+    assert_eq!(lines.pop(), Some("- api/login"), "{plan:?}");
+    lines.sort_unstable();
+    assert_eq!(lines, ["- override api/login user=u-1", "- override api/login user=u-2"]);
+    assert!(plan.out.contains("1 to create, 0 to change, 3 to delete"), "{plan:?}");
 }
 
 #[tokio::test]

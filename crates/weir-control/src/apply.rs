@@ -72,7 +72,7 @@ pub(crate) async fn apply(
     alerts::execute(&control, &mut change, &body, &mut done).await?;
     if !body.dry_run {
         // The error rolls everything back.
-        refuse_deletes_above(done.deleted.len(), body.allow_deletes)?;
+        refuse_deletes_above(done.deletions(), body.allow_deletes)?;
     }
     let planned =
         ApplyAnswer { applied: !body.dry_run, version, rulebook_version: version, ..done };

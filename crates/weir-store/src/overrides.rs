@@ -316,6 +316,23 @@ impl<'t> Overrides<'t> {
         Ok(rows.into_iter().map(OverrideRow::from).collect())
     }
 
+    /// Returns the number of overrides of a rule.
+    pub async fn count_of_rule(
+        self,
+        tenant_id: TenantId,
+        rule_id: RuleId,
+    ) -> Result<u64, StoreError> {
+        let count = sqlx::query_scalar!(
+            r#"-- overrides.count_of_rule
+            SELECT count(*) AS "count!" FROM overrides WHERE tenant_id = $1 AND rule_id = $2"#,
+            uuid(tenant_id.to_u128()),
+            uuid(rule_id.to_u128()),
+        )
+        .fetch_one(self.conn)
+        .await?;
+        Ok(unsigned(count))
+    }
+
     /// Returns the number of overrides of a tenant.
     pub async fn count(self, tenant_id: TenantId) -> Result<u64, StoreError> {
         let count = sqlx::query_scalar!(

@@ -53,7 +53,7 @@ pub struct ApplyBody {
     /// Whether objects of the set that are not in the request are deleted.
     #[serde(default)]
     pub prune: bool,
-    /// The most objects that `prune` may delete; with more, nothing is applied.
+    /// The most objects that `prune` may delete, with all overrides of deleted rules; with more, nothing is applied.
     #[serde(default = "default_allow_deletes")]
     pub allow_deletes: u32,
     /// Whether objects that do not belong to the set may be changed; they then belong to it.
@@ -131,8 +131,11 @@ pub struct ApplyAnswer {
     pub created: Vec<ObjectName>,
     /// The changed objects.
     pub updated: Vec<UpdatedObject>,
-    /// The deleted objects.
+    /// The deleted objects. The overrides of a deleted rule come before it, of whichever owner, and no more than 100 in all.
     pub deleted: Vec<ObjectName>,
+    /// The number of further overrides of deleted rules.
+    #[serde(default)]
+    pub deleted_more: u64,
     /// The number of objects that are as wanted.
     pub unchanged: u64,
     /// Warnings to the authors of rules that are new or changed.
@@ -255,7 +258,13 @@ pub fn name_of_override(rule: &str, subject: &BTreeMap<String, String>) -> Strin
 impl ApplyAnswer {
     /// The number of objects that the plan creates, changes or deletes.
     pub fn changes(&self) -> usize {
-        self.created.len() + self.updated.len() + self.deleted.len()
+        self.created.len() + self.updated.len() + self.deletions()
+    }
+
+    /// The number of objects that the plan deletes.
+    pub fn deletions(&self) -> usize {
+        let more = usize::try_from(self.deleted_more).unwrap_or(usize::MAX);
+        self.deleted.len().saturating_add(more)
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use weir_wire::audit::{ActorKind, AuditActor, AuditEntry};
 
+use crate::model::deleted_overrides::DeletedOverrides;
 use crate::model::{json, subject};
 
 /// The action and its object, such as `changed rule login-per-user`; `name` returns the name of a rule or webhook by its id, if it is known.
@@ -73,7 +74,11 @@ pub fn sentence(entry: &AuditEntry, name: &dyn Fn(&str) -> Option<String>) -> St
         "user.refresh_reused" => return "reused a refresh token; the session was ended".to_owned(),
         other => return format!("{other} {}", object(entry, name)),
     };
-    format!("{verb} {}", object(entry, name)).trim_end().to_owned()
+    let text = format!("{verb} {}", object(entry, name)).trim_end().to_owned();
+    match DeletedOverrides::of(entry) {
+        Some(deleted) => format!("{text} with {}", deleted.text()),
+        None => text,
+    }
 }
 
 /// The ids of the rules that a sentence about the entry names.
@@ -168,6 +173,10 @@ mod tests {
         let named = || json!({"name": "login"});
         assert_eq!(described("rule.update", named(), named()), "changed rule login");
         assert_eq!(described("rule.delete", named(), Value::Null), "deleted rule login");
+        let with_overrides =
+            json!({"name": "login", "deleted_overrides": {"count": 12, "first": []}});
+        let with_overrides = described("rule.delete", with_overrides, Value::Null);
+        assert_eq!(with_overrides, "deleted rule login with 12 overrides");
         assert_eq!(
             described("override.delete", json!({}), Value::Null),
             "deleted override override_1"

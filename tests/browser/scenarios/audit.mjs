@@ -16,6 +16,7 @@ await scenario("audit", async ({ page, shoot }) => {
     await older(page);
     await difference(page, shoot);
     await namesAndLinks(page);
+    await deletedOverrides(page, shoot);
     await asViewer(page, shoot);
 });
 
@@ -85,6 +86,26 @@ async function namesAndLinks(page) {
     await line.getByRole("link").click();
     await heading(page, "Overrides");
     assert.equal(new URL(page.url()).search, `?rule=${id}`);
+}
+
+/** The deletion of a rule lists the overrides that were deleted with it. */
+async function deletedOverrides(page, shoot) {
+    const { data } = await api("GET", `${home}/rules`, undefined, owner);
+    const [{ id }] = data;
+    const blocked = Array.from({ length: 101 }, (_, at) => ({ rule_id: id, subject: { user: `b-${at}` }, action: "deny" }));
+    await api("POST", `${home}/overrides/bulk`, { overrides: blocked }, owner);
+    await api("DELETE", `${home}/rules/${id}`, undefined, owner);
+    await page.goto(`${stack.baseUrl}/t/${owner.tenant}/audit?action=rule.delete`);
+    const title = "Deleted rule login with 102 overrides";
+    await page.getByRole("button", { name: title }).click();
+    const drawer = page.getByRole("dialog", { name: title });
+    await drawer.getByText("All requests, for each user: at least 5 s apart. Shadow").waitFor();
+    const table = drawer.getByRole("table", { name: "102 overrides deleted with the rule" });
+    await table.getByRole("row", { name: "user u-17 Allow" }).waitFor();
+    assert.equal(await table.getByRole("row").count(), 1 + 100);
+    await drawer.getByText("And 2 more overrides that the entry does not list").waitFor();
+    await shoot("audit-deleted-rule");
+    await drawer.getByRole("button", { name: "Close" }).click();
 }
 
 async function asViewer(page, shoot) {

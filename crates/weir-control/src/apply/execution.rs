@@ -2,8 +2,11 @@
 
 use weir_http::problem::Problem;
 use weir_store::{Page, RuleRow};
-use weir_wire::apply::{ApplyAnswer, ObjectKind, ObjectName, PlanWarning, UpdatedObject};
+use weir_wire::apply::{
+    ApplyAnswer, ObjectKind, ObjectName, PlanWarning, UpdatedObject, name_of_override,
+};
 
+use crate::apply::overrides::{named_object, subject_of};
 use crate::apply::plan::{Plan, Update};
 use crate::apply::wanted::path;
 use crate::audit;
@@ -11,7 +14,7 @@ use crate::change::Change;
 use crate::error::ControlError;
 use crate::rule_service::CheckedRule;
 use crate::rules::create::insert;
-use crate::rules::delete::delete_stored;
+use crate::rules::delete::{DELETED_OVERRIDES_MAX, DeletedOverrides, delete_stored};
 use crate::rules::update::update_stored;
 use crate::state::ControlState;
 
@@ -25,10 +28,7 @@ pub(super) async fn execute(
     answer: &mut ApplyAnswer,
 ) -> Result<(), ControlError> {
     answer.unchanged += plan.unchanged;
-    for row in plan.deletes {
-        delete_stored(change, row.id, Some(row.revision)).await?;
-        answer.deleted.push(named(row));
-    }
+    delete_rules(change, plan.deletes, answer).await?;
     plan.updates.sort_by_key(added_limits);
     for update in plan.updates {
         let at = update.at;
@@ -41,6 +41,29 @@ pub(super) async fn execute(
         let row = insert(control, change, &create.checked, Some(set)).await;
         let row = row.map_err(|error| error.below(&path(create.at)))?;
         answer.created.push(named(row));
+    }
+    Ok(())
+}
+
+/// Deletes rules. The overrides of a rule, of all owners, come before it in the answer, up to a bound of the plan.
+async fn delete_rules(
+    change: &mut Change,
+    rows: Vec<RuleRow>,
+    answer: &mut ApplyAnswer,
+) -> Result<(), ControlError> {
+    let mut room = usize::try_from(DELETED_OVERRIDES_MAX).unwrap_or(usize::MAX);
+    for row in rows {
+        let DeletedOverrides { count, first } =
+            delete_stored(change, row.id, Some(row.revision)).await?;
+        let named_before = answer.deleted.len();
+        for deleted in first.iter().take(room) {
+            let name = name_of_override(&row.name, &subject_of(deleted)?);
+            answer.deleted.push(named_object(row.namespace.clone(), name));
+        }
+        let newly_named = answer.deleted.len() - named_before;
+        room -= newly_named;
+        answer.deleted_more += count.saturating_sub(u64::try_from(newly_named).unwrap_or(0));
+        answer.deleted.push(named(row));
     }
     Ok(())
 }

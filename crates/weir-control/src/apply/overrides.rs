@@ -10,7 +10,7 @@ use weir_wire::apply::{
 };
 use weir_wire::problem::FieldProblem;
 
-use crate::apply::overrides::names::{named_object, path, subject_of};
+use crate::apply::overrides::names::path;
 use crate::apply::overrides::plan::{Plan, Update, plan, rules_of};
 use crate::change::Change;
 use crate::error::ControlError;
@@ -24,6 +24,7 @@ mod names;
 mod plan;
 
 pub(super) use count_by::delete_before;
+pub(super) use names::{named_object, subject_of};
 
 /// Checks what needs no rule.
 pub(super) fn checked(body: &ApplyBody) -> Result<(), Problem> {

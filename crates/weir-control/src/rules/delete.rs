@@ -2,9 +2,11 @@
 
 use axum::extract::State;
 use axum::response::Response;
+use serde_json::{Value, json};
 use weir_domain::id::RuleId;
 use weir_http::params::Path;
 use weir_http::problem::Problem;
+use weir_store::{Listing, OverrideFilter, OverrideRow, Page};
 
 use crate::actor::{By, Editor, InNamespaces};
 use crate::change::{Change, Object};
@@ -35,18 +37,45 @@ pub(crate) async fn delete(
     let expected = if_match.optional()?;
     let mut change = control.change("rules.delete", caller, Once::not_stored()).await?;
     find(&mut change, rule_id).await?;
-    delete_stored(&mut change, rule_id, expected).await?;
+    drop(delete_stored(&mut change, rule_id, expected).await?);
     change.done().await
 }
 
-/// Deletes a rule, if it still has the expected revision, and records it in the audit log.
+/// The overrides that are deleted with a rule.
+pub(crate) struct DeletedOverrides {
+    /// Their number.
+    pub(crate) count: u64,
+    /// The oldest ones.
+    pub(crate) first: Vec<OverrideRow>,
+}
+
+/// Deletes a rule, if it still has the expected revision, and records it in the audit log with its overrides.
 pub(crate) async fn delete_stored(
     change: &mut Change,
     rule_id: RuleId,
     expected: Option<u64>,
-) -> Result<(), ControlError> {
+) -> Result<DeletedOverrides, ControlError> {
     let tenant_id = change.caller.tenant_id;
+    let page = Page { limit: DELETED_OVERRIDES_MAX, after: None };
+    let filter = OverrideFilter::of_rule(rule_id);
+    let Listing { items: first, more } =
+        change.tx.overrides().list(tenant_id, &filter, &page).await?;
+    let count = if more {
+        change.tx.overrides().count_of_rule(tenant_id, rule_id).await?
+    } else {
+        u64::try_from(first.len()).unwrap_or(u64::MAX)
+    };
     let row = change.tx.rules().delete(tenant_id, rule_id, expected).await?;
-    let row = row.ok_or_else(Problem::not_found)?;
-    change.audit("rule.delete", Object::new("rule", &rule_id), Some(row.spec), None).await
+    let mut before = row.ok_or_else(Problem::not_found)?.spec;
+    if let (true, Some(fields)) = (count > 0, before.as_object_mut()) {
+        let shown = |row: &OverrideRow| json!({ "id": row.id.to_string(), "override": row.spec });
+        let first: Vec<Value> = first.iter().map(shown).collect();
+        let deleted = json!({ "count": count, "first": first });
+        fields.insert("deleted_overrides".to_owned(), deleted);
+    }
+    change.audit("rule.delete", Object::new("rule", &rule_id), Some(before), None).await?;
+    Ok(DeletedOverrides { count, first })
 }
+
+/// The most overrides of a deleted rule that the audit entry and a plan hold, beside their number.
+pub(crate) const DELETED_OVERRIDES_MAX: u32 = 100;

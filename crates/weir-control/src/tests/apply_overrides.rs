@@ -207,3 +207,56 @@ async fn bulk_write_counts_the_overrides_of_sets_and_changes_only_those_of_named
     assert!(entries.any(|entry| entry["after"]["replaced_sets"] == sets), "{log}");
     assert_eq!(bulk(json!({ "replace_sets": ["Repo"] })).await.refused_field(), "replace_sets[0]");
 }
+
+#[tokio::test]
+async fn plan_and_audit_log_list_the_overrides_that_a_deleted_rule_takes_with_it() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let owned: Vec<_> = ["a", "b"].map(|name| denies("api", name, "owned")).to_vec();
+    let rules = ["a", "b", "c"].map(|name| rule("api", name));
+    let body = json!({ "set": "repo", "rules": rules, "overrides": owned });
+    apply(&plane, &ada, &body).await.expect(200);
+    let list = plane.by(&ada, "GET", "rules").send().await.expect(200).body;
+    let id = |nth: usize| list["data"][nth]["id"].as_str().expect("an id").to_owned();
+    let by_hand = |rule: &str, nth: usize| json!({ "rule_id": rule, "subject": { "user": format!("u-{nth:03}") }, "action": "allow" });
+    let mut many: Vec<_> = (0..120).map(|nth| by_hand(&id(0), nth)).collect();
+    many.push(by_hand(&id(1), 0));
+    let many = json!({ "overrides": many });
+    plane.by(&ada, "POST", "overrides/bulk").json(&many).send().await.expect(200);
+
+    // 2 rules and 123 overrides.
+    let mut rest =
+        json!({ "set": "repo", "rules": [rule("api", "c")], "prune": true, "dry_run": true });
+    let plan = apply(&plane, &ada, &rest).await.expect(200).body;
+    let deleted = plan["deleted"].as_array().expect("a list").clone();
+    let named = |kind: &str, name: &str| json!({ "kind": kind, "namespace": "api", "name": name });
+    assert!(deleted[..100].iter().all(|object| object["kind"] == "override"), "{deleted:?}");
+    assert_eq!(deleted[100..], [named("rule", "a"), named("rule", "b")]);
+    assert_eq!(plan["deleted_more"], 23);
+    assert_eq!(overrides(&plane, &ada).await.len(), 50, "a dry run changes nothing");
+
+    rest["dry_run"] = json!(false);
+    rest["allow_deletes"] = json!(124);
+    let refused = apply(&plane, &ada, &rest).await;
+    refused.problem(409, "conflict");
+    rest["allow_deletes"] = json!(125);
+    let applied = apply(&plane, &ada, &rest).await.expect(200).body;
+    assert_eq!((&applied["deleted"], &applied["deleted_more"]), (&plan["deleted"], &json!(23)));
+    assert_eq!(overrides(&plane, &ada).await, []);
+    let log = plane.by(&ada, "GET", "audit?action=rule.delete").send().await.expect(200).body;
+    let taken = |nth: usize| {
+        let deleted = &log["data"][nth]["before"]["deleted_overrides"];
+        let first = deleted["first"].as_array().expect("a list");
+        assert!(first.iter().all(|one| one["override"]["subject"]["user"].is_string()));
+        (deleted["count"].as_u64(), first.len())
+    };
+    let mut taken = [taken(0), taken(1)];
+    taken.sort_unstable();
+    assert_eq!(taken, [(Some(2), 2), (Some(121), 100)]);
+
+    // A rule without overrides has none in its entry.
+    plane.by(&ada, "DELETE", &format!("rules/{}", id(2))).send().await.expect(204);
+    let log = plane.by(&ada, "GET", "audit?action=rule.delete").send().await.expect(200).body;
+    let mut entries = log["data"].as_array().expect("a list").iter();
+    assert!(entries.any(|entry| entry["before"].get("deleted_overrides").is_none()), "{log}");
+}

@@ -25,7 +25,7 @@ pub struct PlanArgs {
     /// Delete objects of the set that are in no file
     #[arg(long)]
     prune: bool,
-    /// The most objects that `--prune` may delete
+    /// The most objects that `--prune` may delete, with all overrides of deleted rules
     #[arg(long, default_value_t = ALLOW_DELETES_DEFAULT, value_name = "COUNT")]
     allow_deletes: u32,
     /// Change objects that do not belong to the set; they then belong to it
@@ -113,7 +113,7 @@ pub fn summary(plan: &ApplyAnswer) -> String {
         "{} to create, {} to change, {} to delete, {} unchanged",
         plan.created.len(),
         plan.updated.len(),
-        plan.deleted.len(),
+        plan.deletions(),
         plan.unchanged
     )
 }
@@ -154,6 +154,12 @@ fn lines(output: &OutputArgs, plan: &ApplyAnswer) -> Vec<String> {
         lines.push(format!("    last changed{author} at {at}"));
     }
     lines.extend(plan.deleted.iter().map(|object| named("-", Colour::Red, object)));
+    let more = match plan.deleted_more {
+        0 => return lines,
+        1 => "- 1 more override of the deleted rules".to_owned(),
+        more => format!("- {more} more overrides of the deleted rules"),
+    };
+    lines.push(output.paint(Colour::Red, &more));
     lines
 }
 

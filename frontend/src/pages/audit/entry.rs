@@ -10,7 +10,9 @@ use crate::components::dialog::Drawer;
 use crate::components::time::ExactTime;
 use crate::model::audit_entry::actor_label;
 use crate::model::changes::{FieldChange, changes};
-use crate::model::{json, labels};
+use crate::model::deleted_overrides::{DeletedOverrides, object_before};
+use crate::model::number::quantity;
+use crate::model::{json, labels, override_labels, subject};
 
 /// The details of the open entry, over the log.
 #[component]
@@ -31,7 +33,8 @@ pub(super) fn EntryDrawer(open: RwSignal<Option<AuditEntry>>, names: Names) -> i
 }
 
 fn details(entry: &AuditEntry) -> AnyView {
-    let (before, after) = (entry.before.as_ref(), entry.after.as_ref());
+    let before = object_before(entry);
+    let (before, after) = (before.as_ref(), entry.after.as_ref());
     let changed = changes(before, after);
     let nothing = changed.is_empty() && (before.is_some() || after.is_some());
     view! {
@@ -39,6 +42,7 @@ fn details(entry: &AuditEntry) -> AnyView {
             {(entry.object_kind == "rule").then(|| in_words(before, after))}
             {(!changed.is_empty()).then(|| difference(changed, before.is_some(), after.is_some()))}
             {nothing.then(|| view! { <p class="muted">"No differences"</p> })}
+            {DeletedOverrides::of(entry).map(deleted)}
             <dl class="facts">
                 <dt>"Time"</dt><dd><ExactTime at=entry.at /></dd>
                 <dt>"Action"</dt><dd><code>{entry.action.clone()}</code></dd>
@@ -59,6 +63,33 @@ fn in_words(before: Option<&Value>, after: Option<&Value>) -> AnyView {
     };
     view! { <dl class="facts">{sentence("Before", before)}{sentence("After", after)}</dl> }
         .into_any()
+}
+
+/// The overrides that were deleted with a rule.
+fn deleted(overrides: DeletedOverrides) -> AnyView {
+    let title = format!("{} deleted with the rule", overrides.text());
+    let more = overrides.more();
+    let rows: Vec<_> = overrides
+        .first
+        .into_iter()
+        .map(|body| {
+            let (subject, effect) = (subject::label(&body.subject), override_labels::effect(&body));
+            view! { <tr><td><bdi>{subject}</bdi></td><td>{effect}</td></tr> }
+        })
+        .collect();
+    let more = (more > 0).then(|| {
+        let more = quantity(more, "more override", "more overrides");
+        view! { <p class="note">"And "{more}" that the entry does not list"</p> }
+    });
+    view! {
+        <h3>{title.clone()}</h3>
+        <table class="changes" aria-label=title>
+            <thead><tr><th>"Subject"</th><th>"Effect"</th></tr></thead>
+            <tbody>{rows}</tbody>
+        </table>
+        {more}
+    }
+    .into_any()
 }
 
 /// The fields that differ, with the sides that exist.

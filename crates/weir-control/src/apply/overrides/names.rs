@@ -7,12 +7,12 @@ use weir_store::OverrideRow;
 use weir_wire::apply::{ObjectKind, ObjectName};
 
 /// The subject of a stored override.
-pub(super) fn subject_of(row: &OverrideRow) -> Result<BTreeMap<String, String>, Problem> {
+pub(in crate::apply) fn subject_of(row: &OverrideRow) -> Result<BTreeMap<String, String>, Problem> {
     serde_json::from_value(row.subject.clone()).map_err(Problem::internal)
 }
 
 /// An override in a plan.
-pub(super) fn named_object(namespace: String, name: String) -> ObjectName {
+pub(in crate::apply) fn named_object(namespace: String, name: String) -> ObjectName {
     ObjectName { kind: ObjectKind::Override, namespace, name }
 }
 
