@@ -18,6 +18,7 @@ pub(crate) mod create;
 pub(crate) mod delete;
 pub(crate) mod list;
 pub(crate) mod read;
+pub(crate) mod restore;
 pub(crate) mod update;
 
 /// The longest body: five thousand overrides of a few hundred bytes each.
@@ -66,6 +67,7 @@ pub(crate) fn override_answer(row: &OverrideRow) -> Result<OverrideAnswer, Probl
         body: serde_json::from_value(row.spec.clone()).map_err(Problem::internal)?,
         managed_by: row.managed_by.clone(),
         edited: row.edited,
+        applied_digest: row.applied_digest.clone(),
         revision: row.revision,
         rulebook_version: row.rulebook_version,
         created_at: row.created_at.into(),

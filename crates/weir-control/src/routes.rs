@@ -119,6 +119,7 @@ fn overrides() -> OpenApiRouter<ControlState> {
             overrides::update::update,
             overrides::delete::delete
         ))
+        .routes(routes!(overrides::restore::restore))
         .routes(
             routes!(overrides::bulk::bulk).layer(Extension(BodyLimit(overrides::BULK_BYTES_MAX))),
         )

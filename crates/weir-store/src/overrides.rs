@@ -154,6 +154,29 @@ impl<'t> Overrides<'t> {
         Ok(Some(row.into()))
     }
 
+    /// Sets the digest of what the last apply wrote of an override of a set. `None` if there is no such override.
+    pub async fn set_applied_digest(
+        self,
+        tenant_id: TenantId,
+        id: OverrideId,
+        digest: &str,
+    ) -> Result<Option<OverrideRow>, StoreError> {
+        let row = query_overrides!(
+            "-- overrides.set_applied_digest
+            UPDATE overrides
+            SET applied_digest = $3
+            WHERE tenant_id = $1 AND id = $2 AND managed_by IS NOT NULL
+            RETURNING",
+            "",
+            uuid(tenant_id.to_u128()),
+            uuid(id.to_u128()),
+            digest,
+        )
+        .fetch_optional(self.conn)
+        .await?;
+        Ok(row.map(OverrideRow::from))
+    }
+
     /// Inserts many overrides at once. An existing override of the same rule and subject is replaced.
     pub async fn upsert_many(self, bulk: &OverrideBulk) -> Result<u64, StoreError> {
         bulk::upsert(self.conn, bulk).await

@@ -256,6 +256,8 @@ fn other_fields() -> Vec<(&'static str, &'static str, Value)> {
         ("ApplyOverride", "subject", texts(COUNT_BY_MAX)),
         ("ApplyOverride", "limits", list(LIMITS_PER_RULE_MAX)),
         ("ApplyOverride", "reason", reason),
+        ("RestoreOverrideBody", "managed_by", json!({ "pattern": RULE_NAME, "maxLength": 63 })),
+        ("RestoreOverrideBody", "applied_digest", json!({ "pattern": "^[0-9a-f]{32}$" })),
         ("BulkOverridesBody", "overrides", list(BULK_OVERRIDES_MAX)),
         (
             "BulkOverridesBody",

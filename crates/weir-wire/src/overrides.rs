@@ -49,6 +49,10 @@ pub struct OverrideAnswer {
     /// Whether the override differs from what the last apply of its set wrote.
     #[serde(default)]
     pub edited: bool,
+    /// A digest of what the last apply of its set wrote, by which `edited` is found; null if it belongs to no set. The undo of a
+    /// deletion sends it.
+    #[serde(default)]
+    pub applied_digest: Option<String>,
     /// The revision, which rises by one with each change; also the `ETag`.
     pub revision: u64,
     /// The version of the rulebook from which this revision applies.
@@ -57,6 +61,22 @@ pub struct OverrideAnswer {
     pub created_at: DateTime,
     /// The time of the last change.
     pub updated_at: DateTime,
+}
+
+/// A deleted override, with its owner before the deletion.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct RestoreOverrideBody {
+    /// The override.
+    #[serde(rename = "override")]
+    pub body: OverrideBody,
+    /// The `managed_by` of the deleted override.
+    #[serde(default)]
+    pub managed_by: Option<String>,
+    /// The `applied_digest` of the deleted override. Without it, the override counts as its set's last apply wrote it.
+    #[serde(default)]
+    pub applied_digest: Option<String>,
 }
 
 /// Many overrides in one request: all are written, or none.

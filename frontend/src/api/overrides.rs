@@ -1,9 +1,9 @@
 //! Overrides, and the counters of their subjects.
 
 use gloo_net::http::Method;
-use serde_json::{Value, json};
-use weir_wire::apply::ApplyOverride;
-use weir_wire::overrides::{BulkOverridesAnswer, BulkOverridesBody, OverrideAnswer, OverrideBody};
+use weir_wire::overrides::{
+    BulkOverridesAnswer, BulkOverridesBody, OverrideAnswer, OverrideBody, RestoreOverrideBody,
+};
 use weir_wire::page::Page;
 use weir_wire::tester::{InspectAnswer, InspectBody, ResetAnswer, ResetBody};
 
@@ -69,16 +69,15 @@ impl Api {
         self.create(format!("/tenants/{tenant}/overrides"), body).await
     }
 
-    /// Creates an override that belongs to a set of rules as code. Returns whether there was none.
-    pub async fn create_override_of_set(
+    /// Creates a deleted override again, in the set that owned it.
+    pub async fn restore_override(
         self,
         tenant: &str,
-        set: &str,
-        wanted: &ApplyOverride,
-    ) -> Result<bool, Problem> {
-        let body = json!({ "set": set, "overrides": [wanted] });
-        let plan: Value = self.create(format!("/tenants/{tenant}/apply"), &body).await?;
-        Ok(plan["created"].as_array().is_some_and(|created| !created.is_empty()))
+        deleted: OverrideAnswer,
+    ) -> Result<OverrideAnswer, Problem> {
+        let OverrideAnswer { body, managed_by, applied_digest, .. } = deleted;
+        let body = RestoreOverrideBody { body, managed_by, applied_digest };
+        self.create(format!("/tenants/{tenant}/overrides/restore"), &body).await
     }
 
     /// Replaces an override if its revision is still current; fails with `stale` otherwise.

@@ -54,7 +54,9 @@ await scenario("files", async ({ page, shoot }) => {
     await page.goto(`${stack.baseUrl}${home}/overrides`);
     await heading(page, "Overrides");
     await deletedOverride(page);
+    const [ofFiles] = await overrides();
     await importOverOwned(page, shoot);
+    await deletedEdited(page, ofFiles);
 });
 
 /** The note of a dialog, which is closed afterwards. */
@@ -195,4 +197,22 @@ async function importOverOwned(page, shoot) {
     await page.getByText("Differs from the files of shop").waitFor();
     const imported = (await overrides()).map(({ managed_by: set, edited, limits }) => [set, edited, limits[0].limit]);
     assert.deepEqual(imported, [["shop", true, 8], [null, false, 9]]);
+}
+
+/** The undo of the deletion of an edited override brings its mark back, which an edit to the content of the files removes. */
+async function deletedEdited(page, ofFiles) {
+    const row = page.getByRole("row", { name: /^user u-1 .*of-files/ });
+    await row.getByRole("button", { name: "Delete override of user u-1" }).click();
+    await page.getByRole("dialog", { name: "Delete this override?" }).getByRole("button", { name: "Delete override" }).click();
+    await row.waitFor({ state: "detached" });
+    await page.getByRole("status", { name: "Notifications" }).getByRole("button", { name: "Undo" }).first().click();
+    await page.getByText("Override restored").waitFor();
+    await row.getByText("Differs from the files of shop").waitFor();
+    const restored = (await overrides()).find(({ managed_by: set }) => set === "shop");
+    assert.deepEqual([restored.edited, restored.limits[0].limit], [true, 8]);
+    const { rule_id, subject, expires_at } = ofFiles;
+    const body = { rule_id, subject, limits: ofFiles.limits, expires_at };
+    const path = `${tenant}/overrides/${restored.id}`;
+    const same = await api("PUT", path, body, { ...owner, ifMatch: restored.revision });
+    assert.equal(same.edited, false, "as the files have it");
 }

@@ -260,3 +260,53 @@ async fn plan_and_audit_log_list_the_overrides_that_a_deleted_rule_takes_with_it
     let mut entries = log["data"].as_array().expect("a list").iter();
     assert!(entries.any(|entry| entry["before"].get("deleted_overrides").is_none()), "{log}");
 }
+
+#[tokio::test]
+async fn restored_override_is_in_its_set_and_edited_as_before() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let both = json!({ "set": "repo", "rules": [rule("api", "a")], "overrides": [denies("api", "a", "u-1")] });
+    apply(&plane, &ada, &both).await.expect(200);
+    let of_files =
+        plane.by(&ada, "GET", "overrides").send().await.expect(200).body["data"][0].clone();
+    let body = |row: &Value, action: &str| json!({ "rule_id": row["rule_id"], "subject": row["subject"], "action": action });
+    let restore = |body: &Value, row: &Value| {
+        let owner = json!({ "override": body, "managed_by": row["managed_by"], "applied_digest": row["applied_digest"] });
+        plane.by(&ada, "POST", "overrides/restore").json(&owner).send()
+    };
+    let path = |row: &Value| format!("overrides/{}", row["id"].as_str().expect("an id"));
+    restore(&body(&of_files, "deny"), &of_files).await.problem(409, "conflict");
+
+    // Deleted as it was in the files, it comes back so.
+    plane.by(&ada, "DELETE", &path(&of_files)).send().await.expect(204);
+    let restored = restore(&body(&of_files, "deny"), &of_files).await.expect(201).body;
+    assert_eq!((&restored["managed_by"], &restored["edited"]), (&json!("repo"), &json!(false)));
+    // Edited, it comes back edited, until it is as the files have it.
+    let put = async |row: &Value, action: &str| {
+        let tag = format!("\"{}\"", row["revision"]);
+        let put = plane.by(&ada, "PUT", &path(row)).header("if-match", &tag);
+        put.json(&body(row, action)).send().await.expect(200).body
+    };
+    let edited = put(&restored, "allow").await;
+    assert_eq!(edited["edited"], true);
+    plane.by(&ada, "DELETE", &path(&edited)).send().await.expect(204);
+    let restored = restore(&body(&edited, "allow"), &edited).await.expect(201).body;
+    assert_eq!((&restored["managed_by"], &restored["edited"]), (&json!("repo"), &json!(true)));
+    assert_eq!(put(&restored, "deny").await["edited"], false);
+
+    // An override of no set has no digest.
+    let of_people = json!({ "managed_by": null, "applied_digest": null });
+    let mut other = body(&of_files, "deny");
+    other["subject"]["user"] = json!("u-2");
+    let restored = restore(&other, &of_people).await.expect(201).body;
+    assert_eq!((&restored["managed_by"], &restored["edited"]), (&Value::Null, &json!(false)));
+    for (owner, field) in [
+        (json!({ "managed_by": "Repo" }), "managed_by"),
+        (json!({ "managed_by": "repo", "applied_digest": "x" }), "applied_digest"),
+        (json!({ "applied_digest": of_files["applied_digest"] }), "applied_digest"),
+    ] {
+        assert_eq!(restore(&other, &owner).await.refused_field(), field);
+    }
+    other["expires_at"] = json!("2020-01-01T00:00:00Z");
+    assert_eq!(restore(&other, &of_people).await.refused_field(), "override.expires_at");
+}

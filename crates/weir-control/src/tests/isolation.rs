@@ -69,6 +69,7 @@ pub(super) fn table() -> BTreeMap<&'static str, For> {
         ("overrides_update", For::Members(Editor)),
         ("overrides_delete", For::Members(Editor)),
         ("overrides_bulk", For::Members(Editor)),
+        ("overrides_restore", For::Members(Editor)),
         ("test", For::Members(Editor)),
         ("simulate", For::Members(Viewer)),
         ("recorded_read", For::Members(Viewer)),
@@ -216,6 +217,7 @@ fn body(operation: &str, things: &Things) -> Option<Value> {
         "profiles_create" | "profiles_update" => profile("other"),
         "namespaces_update" => json!({ "spread_by": ["user"] }),
         "overrides_bulk" => json!({ "overrides": [override_body] }),
+        "overrides_restore" => json!({ "override": override_body }),
         "simulate" => json!({ "rule": rule, "source": "recorded" }),
         "rules_suggest" => json!({
             "namespace": "default", "count_by": ["user"], "algorithm": "fixed_window", "window_ms": 1000,

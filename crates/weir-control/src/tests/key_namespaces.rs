@@ -82,6 +82,7 @@ fn table() -> BTreeMap<&'static str, Restricted> {
         "overrides_update",
         "overrides_delete",
         "overrides_bulk",
+        "overrides_restore",
         "profiles_create",
         "profiles_read",
         "profiles_update",

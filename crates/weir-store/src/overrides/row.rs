@@ -27,6 +27,8 @@ pub struct OverrideRow {
     pub managed_by: Option<String>,
     /// Whether the override differs from what the last apply of its set wrote.
     pub edited: bool,
+    /// The digest of what the last apply of its set wrote.
+    pub applied_digest: Option<String>,
     /// The time after which the override does not apply.
     pub expires_at: Option<Timestamp>,
     /// The number of writes so far.
@@ -49,6 +51,7 @@ pub(super) struct Row {
     pub(super) reason: String,
     pub(super) managed_by: Option<String>,
     pub(super) edited: bool,
+    pub(super) applied_digest: Option<String>,
     pub(super) expires_at: Option<OffsetDateTime>,
     pub(super) revision: i64,
     /// `None` until the change is published.
@@ -74,6 +77,7 @@ macro_rules! query_overrides {
                 coalesce(
                     managed_by IS NOT NULL AND applied_digest <> md5(spec::text), false
                 ) AS \"edited!\",
+                applied_digest,
                 expires_at,
                 revision,
                 (
@@ -101,6 +105,7 @@ impl From<Row> for OverrideRow {
             reason: row.reason,
             managed_by: row.managed_by,
             edited: row.edited,
+            applied_digest: row.applied_digest,
             expires_at: row.expires_at.map(timestamp),
             revision: unsigned(row.revision),
             rulebook_version: row.rulebook_version.map_or(0, unsigned),

@@ -175,7 +175,7 @@ fn columns(rules: Rules, actions: Actions) -> Vec<Column<OverrideAnswer>> {
             view! { <div>{clamped(&reason(entry))}{files}</div> }.into_any()
         }),
         Column::actions(move |entry: &OverrideAnswer| {
-            view! { <RowActions entry=entry.clone() rules actions /> }.into_any()
+            view! { <RowActions entry=entry.clone() actions /> }.into_any()
         })
         .class("number row-actions"),
     ]
@@ -188,7 +188,7 @@ fn clamped(text: &str) -> AnyView {
 }
 
 #[component]
-fn RowActions(entry: OverrideAnswer, rules: Rules, actions: Actions) -> impl IntoView {
+fn RowActions(entry: OverrideAnswer, actions: Actions) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let Actions { writes, open, action } = actions;
     let subject_label = subject::label(&entry.body.subject);
@@ -199,10 +199,8 @@ fn RowActions(entry: OverrideAnswer, rules: Rules, actions: Actions) -> impl Int
     let toasts = expect_context::<Toasts>();
     let delete = Callback::new(move |()| {
         let removed = before.get_value();
-        let rule = rules.rule(&removed.body.rule_id);
-        let rule = rule.map(|rule| (rule.rule.namespace, rule.rule.name));
         let entry = removed.clone();
-        let deleted = Deleted { api, tenant: tenant.now(), toasts, writes, entry, rule };
+        let deleted = Deleted { api, tenant: tenant.now(), toasts, writes, entry };
         let deleted_label = subject::label(&removed.body.subject);
         action.run(async move { api.delete_override(&tenant.now(), &removed).await }, move |()| {
             writes.try_update(|writes| *writes += 1);
