@@ -42,8 +42,8 @@ pub use accept::Accept;
 pub use home::Home;
 pub use lazy::{
     Alerts, Audit, Confirm, DeferredJobs, Forgot, Gates, Keys, Live, Members, NewRule, Operator,
-    Overrides, Overview, Proxies, Reset, RuleEditor, RulePage, Rules, Settings, Subjects, Tester,
-    WhatIf,
+    OperatorGates, Overrides, Overview, Proxies, Reset, RuleEditor, RulePage, Rules, Settings,
+    Subjects, Tester, WhatIf,
 };
 pub use not_found::{NotFound, NotFoundInside};
 pub use published::UndoneChanges;

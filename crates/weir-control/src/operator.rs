@@ -12,6 +12,7 @@ pub(crate) mod accounts;
 pub(crate) mod ceilings;
 pub(crate) mod defaults;
 pub(crate) mod enforcement;
+pub(crate) mod gates;
 pub(crate) mod issue_reset;
 pub(crate) mod list;
 pub(crate) mod suspend;

@@ -10,7 +10,7 @@ use weir_http::problem::Problem;
 use weir_store::{GateLoad as Load, GateRow, MemberRole};
 use weir_wire::replicas::{GateLoad, Replica, Replicas};
 
-use crate::actor::{By, Caller, InNamespaces, Viewer};
+use crate::actor::{By, InNamespaces, Viewer};
 use crate::error::ControlError;
 use crate::state::ControlState;
 
@@ -29,16 +29,22 @@ pub(crate) async fn list(
     let tenant = tx.tenants().find(caller.tenant_id).await?.ok_or_else(Problem::not_found)?;
     let rulebook_version = tx.rulebook().version().await?.number;
     let gates = tx.gates().list_live(LIVE_WITHIN).await?;
-    let replica = |gate| replica(gate, rulebook_version, &caller);
-    let data = gates.into_iter().map(replica).collect();
+    // The parts to which the caller has a right. The load concerns all tenants.
+    let shown = |gate| {
+        let mut gate = replica(gate, rulebook_version);
+        gate.address = gate.address.filter(|_| caller.role >= MemberRole::Editor);
+        gate.load = gate.load.filter(|_| caller.operator);
+        gate
+    };
+    let data = gates.into_iter().map(shown).collect();
     Ok(Json(Replicas { rulebook_version, tenant_version: tenant.version, data }))
 }
 
-/// A gate in JSON, with the parts to which the caller has a right.
-fn replica(row: GateRow, rulebook_version: u64, caller: &Caller) -> Replica {
+/// A gate in JSON.
+pub(crate) fn replica(row: GateRow, rulebook_version: u64) -> Replica {
     Replica {
         id: row.id.to_string(),
-        address: (caller.role >= MemberRole::Editor).then_some(row.address),
+        address: Some(row.address),
         rulebook_version: row.rulebook_version,
         age_ms: row.age_ms,
         applied_at: row.applied_at.into(),
@@ -48,8 +54,7 @@ fn replica(row: GateRow, rulebook_version: u64, caller: &Caller) -> Replica {
         versions_behind: rulebook_version.saturating_sub(row.rulebook_version),
         redis_up: row.redis_up,
         redis_round_trip_us: row.redis_round_trip_us,
-        // It concerns all tenants.
-        load: row.load.filter(|_| caller.operator).map(load),
+        load: row.load.map(load),
     }
 }
 

@@ -4,13 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::DateTime;
 
-/// `GET /tenants/{tenant}/replicas`
+/// `GET /tenants/{tenant}/replicas`, `GET /operator/replicas`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Replicas {
     /// The version of the rulebook in the database: a gate at or above it is up to date.
     pub rulebook_version: u64,
-    /// The version at which this tenant last changed: a gate at or above it serves the tenant's present rules.
+    /// The version at which this tenant last changed: a gate at or above it serves the tenant's present rules. For operators, who
+    /// ask about all tenants, it is the version in the database.
     pub tenant_version: u64,
     /// The gates seen in the last 15 seconds.
     pub data: Vec<Replica>,
@@ -76,15 +77,15 @@ pub struct GateLoad {
     pub memory_bytes: Option<u64>,
 }
 
-/// `GET /tenants/{tenant}/replicas/rollouts`
+/// `GET /tenants/{tenant}/replicas/rollouts`, `GET /operator/replicas/rollouts`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Rollouts {
-    /// The newest changes of this tenant that gates serve, the newest first.
+    /// The newest changes of this tenant, or of all tenants, that gates serve; the newest first.
     pub data: Vec<Rollout>,
 }
 
-/// A change of the tenant, and the gates that serve it.
+/// A change of a tenant, and the gates that serve it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Rollout {

@@ -4,6 +4,7 @@ use gloo_net::http::Method;
 use weir_wire::accounts::Account;
 use weir_wire::ceilings::{CeilingsBody, DefaultCeilings, TenantCeilings};
 use weir_wire::page::Page;
+use weir_wire::replicas::{Replicas, Rollouts};
 use weir_wire::second_factors::{IssueReset, IssuedReset};
 use weir_wire::tenants::{Enforcement, InstallationEnforcement, Tenant};
 use weir_wire::usage::UsageDay;
@@ -84,6 +85,16 @@ impl Api {
     pub async fn usage_table(self, from: &str) -> Result<String, Problem> {
         let path = format!("/operator/usage?format=csv&from={from}");
         self.fetch(Call::new(Method::GET, path)).await
+    }
+
+    /// The gates, each with its load.
+    pub async fn all_replicas(self) -> Result<Replicas, Problem> {
+        self.read("/operator/replicas".to_owned()).await
+    }
+
+    /// The latest changes of all tenants, with the time after which each gate served them.
+    pub async fn all_rollouts(self) -> Result<Rollouts, Problem> {
+        self.read("/operator/replicas/rollouts?limit=50".to_owned()).await
     }
 
     /// Whether limits are on for the installation.

@@ -1,6 +1,6 @@
 //! The load of a gate in words.
 
-use weir_wire::replicas::GateLoad;
+use weir_wire::replicas::{GateLoad, Replica};
 
 use crate::model::number::{bytes, grouped, per_second, quantity, share};
 
@@ -35,6 +35,19 @@ pub fn facts(load: &GateLoad) -> [(&'static str, String); 5] {
         ("Memory", load.memory_bytes.map_or_else(|| "–".to_owned(), bytes)),
     ]
 }
+
+/// The checks per second of the gates that report. `None` if none tells its load.
+pub fn total_rate(gates: &[Replica]) -> Option<String> {
+    let reporting = gates.iter().filter(|gate| gate.age_ms <= SILENT_AFTER_MS);
+    let rates: Vec<u64> = reporting
+        .filter_map(|gate| gate.load)
+        .map(|load| load.checks.saturating_mul(1_000_000) / load.interval_ms.max(1))
+        .collect();
+    (!rates.is_empty()).then(|| per_second(rates.iter().sum(), 1_000))
+}
+
+/// The time without a heartbeat after which a gate counts as silent. It reports every two seconds, and the page reads every five.
+pub const SILENT_AFTER_MS: u64 = 10_000;
 
 /// `48 µs`, `0.4 ms`, `12 ms`.
 pub fn milliseconds(time_us: u64) -> String {
@@ -84,6 +97,24 @@ mod tests {
                 "84 MiB",
             ]
         );
+    }
+
+    #[test]
+    fn total_rate_is_that_of_the_gates_that_report() {
+        let gate = |age_ms: u64, load: Option<GateLoad>| -> Replica {
+            let mut gate = serde_json::json!({
+                "id": "gate_1", "address": null, "rulebook_version": 1, "age_ms": age_ms, "applied_after_ms": 1,
+                "applied_at": "2026-11-21T03:00:00Z", "started_at": "2026-11-21T03:00:00Z",
+            });
+            gate["load"] = serde_json::json!(load);
+            serde_json::from_value(gate).expect("a gate")
+        };
+        let slow = GateLoad { checks: 1, interval_ms: 4_000, ..LOAD };
+        let rate = |gates: &[Replica]| total_rate(gates);
+        assert_eq!(rate(&[gate(0, Some(LOAD)), gate(0, Some(LOAD))]).as_deref(), Some("2.4 k"));
+        assert_eq!(rate(&[gate(0, Some(slow)), gate(0, Some(slow))]).as_deref(), Some("0.5"));
+        assert_eq!(rate(&[gate(0, Some(slow)), gate(12_000, Some(LOAD))]).as_deref(), Some("0.2"));
+        assert_eq!((rate(&[gate(0, None)]), rate(&[])), (None, None));
     }
 
     #[test]

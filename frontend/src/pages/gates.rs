@@ -12,9 +12,10 @@ use crate::api::Api;
 use crate::components::control_flow::Show;
 use crate::components::feedback::{Empty, Skeleton};
 use crate::components::page::PageHeader;
-use crate::components::remote_data::{fetch_data, show_latest_shaped};
+use crate::components::remote_data::{RemoteData, fetch_data, show_latest_shaped};
 use crate::components::timer::repeat;
 use crate::model::duration::about;
+use crate::model::gate_load::total_rate;
 use crate::model::number::quantity;
 use crate::model::rollout_times::RolloutTimes;
 use crate::pages::shell::TenantId;
@@ -36,6 +37,18 @@ pub fn Gates() -> impl IntoView {
         let tenant = tenant.get();
         async move { api.rollouts(&tenant).await }
     });
+    view! {
+        <PageHeader title="Gates" lead="Gates that reported in the last 15 seconds" />
+        <GateStates replicas rollouts />
+    }
+}
+
+/// The gates and rollouts, which are read again and again.
+#[component]
+pub(super) fn GateStates(
+    replicas: RemoteData<Replicas>,
+    rollouts: RemoteData<Rollouts>,
+) -> impl IntoView {
     repeat(
         || Some(REFRESH),
         move || {
@@ -44,7 +57,6 @@ pub fn Gates() -> impl IntoView {
         },
     );
     view! {
-        <PageHeader title="Gates" lead="Gates that reported in the last 15 seconds" />
         {show_latest_shaped(replicas, Skeleton::Cards, move |replicas| view! {
             <Totals replicas rollouts=Signal::derive(move || rollouts.data()) />
             <GateCards replicas />
@@ -75,6 +87,7 @@ fn Totals(replicas: Signal<Replicas>, rollouts: Signal<Option<Rollouts>>) -> imp
         None => "no change has reached all gates yet".to_owned(),
         Some(times) => format!("of the last {}", quantity(times.changes, "change", "changes")),
     };
+    let rate = Memo::new(move |_| replicas.with(|replicas| total_rate(&replicas.data)));
     let class = move || if count(live) < count(gates) { "tile-degraded" } else { "" }.to_owned();
     view! {
         <Show when=move || { count(gates) > 0 } fallback=|| view! {
@@ -89,6 +102,13 @@ fn Totals(replicas: Signal<Replicas>, rollouts: Signal<Option<Rollouts>>) -> imp
                     value=Signal::derive(move || format!("{} of {}", count(live), count(gates)))
                     class=Signal::derive(class)
                 />
+                <Show when=move || rate.with(Option::is_some)>
+                    <Tile
+                        name="Checks per second"
+                        value=Signal::derive(move || rate.get().unwrap_or_default())
+                        note="of all tenants, at all gates"
+                    />
+                </Show>
                 <Tile name="Rollout, median" value=time(|times| times.median_ms) note=Signal::derive(changes) />
                 <Tile name="Rollout, slowest" value=time(|times| times.slowest_ms) note=Signal::derive(changes) />
             </dl>

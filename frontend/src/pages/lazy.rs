@@ -76,7 +76,8 @@ lazy! {
         members::Members as members_view, tester::Tester as tester_view;
     connecting: proxies::Proxies as proxies_view, alerts::Alerts as alerts_view;
     administering: audit::Audit as audit_view, settings::Settings as settings_view,
-        operator::Operator as operator_view, gates::Gates as gates_view;
+        operator::Operator as operator_view, operator::OperatorGates as operator_gates_view,
+        gates::Gates as gates_view;
     linked: confirm::Confirm as confirm_view, forgot::Forgot as forgot_view, reset::Reset as reset_view;
 }
 

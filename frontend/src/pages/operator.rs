@@ -1,7 +1,9 @@
-//! The operator page: the switch for all limits, ceilings, and the usage of all tenants.
+//! The pages for operators: the switch for all limits, ceilings, and the usage of all tenants; and the gates.
 
 mod accounts;
 mod ceilings;
+mod frame;
+mod gates;
 mod usage;
 
 use leptos::prelude::*;
@@ -9,49 +11,29 @@ use weir_wire::tenants::{Enforcement, InstallationEnforcement};
 
 use crate::api::Api;
 use crate::components::dialog::ConfirmByName;
-use crate::components::feedback::{LoadingSkeleton, SubmitProblem};
-use crate::components::logo::Logo;
-use crate::components::page::PageHeader;
+use crate::components::feedback::SubmitProblem;
 use crate::components::remote_data::{fetch_data, show};
 use crate::components::submit::SubmitAction;
-use crate::pages::not_found::NotFound;
-use crate::pages::shell::Account;
-use crate::session::{Session, SessionState};
 use accounts::Accounts;
 use ceilings::Ceilings;
+use frame::OperatorFrame;
+pub use gates::OperatorGates;
 use usage::Usage;
 
-/// The page for operators, rendered once the person is signed in.
+/// The settings and the usage of the installation.
 #[component]
 pub fn Operator() -> impl IntoView {
-    let session = expect_context::<Session>();
-    let operator = Memo::new(move |_| match session.state() {
-        SessionState::SignedIn(signed_in) => Some(signed_in.user.operator),
-        SessionState::Unknown | SessionState::SignedOut(_) => None,
-    });
-    let page = move || match operator.get() {
-        None => view! { <main class="narrow"><LoadingSkeleton /></main> }.into_any(),
-        // To others the page does not exist, as its API does not.
-        Some(false) => view! { <NotFound /> }.into_any(),
-        Some(true) => view! { <Page /> }.into_any(),
-    };
-    view! { {page} }
-}
-
-#[component]
-fn Page() -> impl IntoView {
     view! {
-        <main class="narrow wide">
-            <p class="brand"><Logo /></p>
-            <PageHeader title="Operator" lead="Settings and usage of all tenants of this installation">
-                <a class="button" href="/tenants">"Tenants"</a>
-            </PageHeader>
+        <OperatorFrame
+            title="Operator"
+            lead="Settings and usage of all tenants of this installation"
+            other=("/operator/gates", "Gates")
+        >
             <Limits />
             <Ceilings />
             <Usage />
             <Accounts />
-            <Account />
-        </main>
+        </OperatorFrame>
     }
 }
 

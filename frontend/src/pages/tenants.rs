@@ -44,7 +44,10 @@ fn ForOperators() -> impl IntoView {
     let session = expect_context::<Session>();
     let operator = session.signed_in().is_some_and(|signed_in| signed_in.user.operator);
     operator.then(|| {
-        view! { <p><a href="/operator">"Operator: limits, ceilings and usage of all tenants"</a></p> }
+        view! {
+            <p><a href="/operator">"Operator: limits, ceilings and usage of all tenants"</a></p>
+            <p><a href="/operator/gates">"Gates: state, rollouts and load"</a></p>
+        }
     })
 }
 

@@ -1,11 +1,15 @@
-// The cards of gates: an operator sees what each gate does, other people do not, and a gate that stops to report has gaps.
+// The cards of gates: an operator sees what each gate does, also as a member of no tenant; other people do not; and a gate that stops
+// to report has gaps.
 import { strict as assert } from "node:assert";
 
-import { api, check, fresh, heading, makeOperator, newcomer, signIn, signOut, stack, scenario } from "../steps.mjs";
+import { api, check, eventually, fresh, heading, makeOperator, newcomer, signIn, signOut, stack, scenario } from "../steps.mjs";
 
 const owner = await newcomer("gates");
 const operator = await newcomer("gatekeeper", `Gates ${fresh}`);
 await makeOperator(operator);
+const outsider = await newcomer("outsider", `Outside ${fresh}`);
+await makeOperator(outsider);
+await api("DELETE", `/tenants/${outsider.tenant}`, { name: `Outside ${fresh}` }, outsider);
 
 await scenario("gates", async ({ page, shoot }) => {
     const stop = await traffic();
@@ -18,6 +22,12 @@ await scenario("gates", async ({ page, shoot }) => {
         await signIn(page, { ...owner, next: `/t/${owner.tenant}/gates` });
         await heading(page, "Gates");
         await withoutLoad(page);
+        await page.goto(`${stack.baseUrl}/operator/gates`);
+        await heading(page, "Page not found");
+        await page.goto(`${stack.baseUrl}/t/${owner.tenant}/gates`);
+        await heading(page, "Gates");
+        await signOut(page);
+        await ofInstallation(page, shoot);
     } finally {
         await stop();
     }
@@ -81,6 +91,38 @@ async function withoutLoad(page) {
         assert.equal(await card.getByText("per second").count(), 0, "it concerns other tenants");
         assert.equal(await card.getByText("Memory").count(), 0);
     }
+}
+
+/** An operator without a tenant finds the gates, with the changes of all tenants. */
+async function ofInstallation(page, shoot) {
+    await signIn(page, { ...outsider, next: "/tenants" });
+    await page.getByText("You are not a member of any tenant yet").waitFor();
+    await shoot("tenants-of-operator");
+    await page.getByRole("link", { name: "Gates: state, rollouts and load" }).click();
+    await heading(page, "Gates");
+    const all = await cards(page);
+    for (const card of all) {
+        await card.getByText("Up to date").waitFor();
+        await card.getByText(/^[\d.]+ per second, \d+% denied$/).waitFor();
+    }
+    await page.getByText(`${all.length} of ${all.length}`, { exact: true }).waitFor();
+    await page.getByText("Checks per second", { exact: true }).waitFor();
+    const rollouts = page.getByRole("region", { name: "Rollouts" });
+    const before = await newest(rollouts);
+    await api("POST", `/tenants/${owner.tenant}/keys`, { name: "another", scopes: ["check"] }, owner);
+    await eventually("the change is listed", async () => (await newest(rollouts)) > before);
+    assert.equal(await rollouts.getByText("another").count(), 0, "what changed is not shown");
+    await shoot("operator-gates");
+    await page.getByRole("link", { name: "Operator", exact: true }).click();
+    await heading(page, "Operator");
+    await page.getByRole("link", { name: "Gates", exact: true }).click();
+    await heading(page, "Gates");
+}
+
+/** The version of the newest change. */
+async function newest(rollouts) {
+    const cell = rollouts.getByRole("row").nth(1).getByRole("cell").nth(1);
+    return Number((await cell.textContent()).replaceAll(",", ""));
 }
 
 async function cards(page) {

@@ -28,6 +28,17 @@ pub(crate) struct RolloutsQuery {
 const LIMIT_DEFAULT: u32 = 50;
 const LIMIT_MAX: u32 = 200;
 
+impl RolloutsQuery {
+    pub(crate) fn limit(&self) -> Result<u32, Problem> {
+        let limit = self.limit.unwrap_or(LIMIT_DEFAULT);
+        if !(1..=LIMIT_MAX).contains(&limit) {
+            let reason = format!("must be from 1 to {LIMIT_MAX}");
+            return Err(Problem::invalid_field("limit", reason));
+        }
+        Ok(limit)
+    }
+}
+
 /// The newest changes of the tenant, and when each gate served them.
 #[utoipa::path(get, path = "/tenants/{tenant}/replicas/rollouts", operation_id = "replicas_rollouts", tag = "replicas",
     params(("tenant" = String, Path, description = "`tenant_…`"), RolloutsQuery),
@@ -37,17 +48,13 @@ pub(crate) async fn list(
     By { caller, .. }: By<InNamespaces<Viewer>>,
     Query(query): Query<RolloutsQuery>,
 ) -> Result<Json<Rollouts>, ControlError> {
-    let limit = query.limit.unwrap_or(LIMIT_DEFAULT);
-    if !(1..=LIMIT_MAX).contains(&limit) {
-        let reason = format!("must be from 1 to {LIMIT_MAX}");
-        return Err(Problem::invalid_field("limit", reason).into());
-    }
+    let limit = query.limit()?;
     let mut tx = control.reading("replicas.rollouts", &caller).await?;
     let rows = tx.gates().rollouts(caller.tenant_id, LIVE_WITHIN, limit).await?;
     Ok(Json(Rollouts { data: rows.into_iter().map(rollout).collect() }))
 }
 
-fn rollout(row: Row) -> Rollout {
+pub(crate) fn rollout(row: Row) -> Rollout {
     let published_at = row.published_at;
     Rollout {
         rulebook_version: row.rulebook_version,

@@ -66,6 +66,37 @@ async fn only_operators_see_the_load_of_a_gate() {
 }
 
 #[tokio::test]
+async fn operators_see_gates_and_rollouts_without_a_tenant() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let operator = plane.operator("op@example.com").await;
+    beat(&plane).await;
+    let ask = async |member: &Member, path: &str| {
+        plane.ask("GET", &format!("/v1/operator/{path}")).bearer(&member.token).send().await
+    };
+    for path in ["replicas", "replicas/rollouts"] {
+        ask(&ada, path).await.problem(404, "not_found");
+    }
+    let replicas = ask(&operator, "replicas").await.expect(200).body;
+    assert_eq!(replicas["tenant_version"], replicas["rulebook_version"]);
+    assert_eq!(replicas["data"][0]["address"], "http://10.1.2.3:8081");
+    assert_eq!(replicas["data"][0]["load"]["checks"], 2_480);
+
+    // A change of a tenant of which the operator is no member, without what it changed.
+    let key = json!({ "name": "k", "scopes": ["check"] });
+    plane.by(&ada, "POST", "keys").json(&key).send().await.expect(201);
+    let now = ask(&operator, "replicas").await.expect(200).body;
+    let rollouts = ask(&operator, "replicas/rollouts?limit=1").await.expect(200).body;
+    let newest = &rollouts["data"][0];
+    assert_eq!(newest["rulebook_version"], now["rulebook_version"]);
+    let mut fields: Vec<_> = newest.as_object().expect("an object").keys().collect();
+    fields.sort_unstable();
+    assert_eq!(fields, ["gates", "published_at", "rulebook_version"]);
+    assert_eq!(rollouts["data"].as_array().map(Vec::len), Some(1));
+    assert_eq!(ask(&operator, "replicas/rollouts?limit=0").await.refused_field(), "limit");
+}
+
+#[tokio::test]
 async fn keys_are_listed_with_their_requests_by_the_hour() {
     let plane = Plane::start().await;
     let ada = plane.member("ada@example.com").await;

@@ -155,6 +155,8 @@ fn operating() -> BTreeMap<&'static str, For> {
         ("operator_defaults_set", For::Operators),
         ("operator_enforcement_read", For::Operators),
         ("operator_usage", For::Operators),
+        ("operator_replicas", For::Operators),
+        ("operator_rollouts", For::Operators),
         ("operator_accounts", For::Operators),
         ("operator_password_resets", For::Operators),
         ("operator_enforcement_set", For::Operators),

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use time::OffsetDateTime;
+use uuid::Uuid;
 use weir_domain::id::{GateId, TenantId};
 use weir_domain::time::Timestamp;
 
@@ -83,7 +85,8 @@ impl Gates<'_> {
         most: u32,
     ) -> Result<Vec<Rollout>, StoreError> {
         // A gate without an earlier report has possibly lost the first report of the version.
-        let rows = sqlx::query!(
+        let rows = sqlx::query_as!(
+            Row,
             r#"-- gates.rollouts
             SELECT
                 c.rulebook_version,
@@ -116,21 +119,75 @@ impl Gates<'_> {
         )
         .fetch_all(self.conn)
         .await?;
-        let mut rollouts: Vec<Rollout> = Vec::new();
-        for row in rows {
-            let rulebook_version = unsigned(row.rulebook_version);
-            if rollouts.last().is_none_or(|last| last.rulebook_version != rulebook_version) {
-                let published_at = row.published_at.map(timestamp);
-                rollouts.push(Rollout { rulebook_version, published_at, gates: Vec::new() });
-            }
-            let (Some(rollout), Some(gate_id)) = (rollouts.last_mut(), row.gate_id) else {
-                continue;
-            };
-            rollout.gates.push(GateReport {
-                gate_id: GateId::from_u128(gate_id.as_u128()),
-                reported_at: row.reported_at.map(timestamp),
-            });
-        }
-        Ok(rollouts)
+        Ok(grouped(rows))
     }
+
+    /// Lists the newest changes of all tenants as [`Self::rollouts`] lists those of one. Only operators see them.
+    pub async fn rollouts_of_all(
+        self,
+        live_within: Duration,
+        most: u32,
+    ) -> Result<Vec<Rollout>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            r#"-- gates.rollouts_of_all
+            SELECT
+                c.rulebook_version,
+                c.published_at,
+                g.id AS "gate_id?",
+                r.reported_at AS "reported_at?"
+            FROM (
+                SELECT * FROM tenant_changes
+                ORDER BY rulebook_version DESC
+                LIMIT $2
+            ) c
+            LEFT JOIN gates g
+                ON g.seen_at > clock_timestamp() - make_interval(secs => $1)
+                AND g.started_at <= c.published_at
+                AND EXISTS (
+                    SELECT FROM gate_rollouts o
+                    WHERE o.gate_id = g.id AND o.rulebook_version < c.rulebook_version
+                )
+            LEFT JOIN LATERAL (
+                SELECT f.reported_at FROM gate_rollouts f
+                WHERE f.gate_id = g.id AND f.rulebook_version >= c.rulebook_version
+                ORDER BY f.rulebook_version
+                LIMIT 1
+            ) r ON true
+            ORDER BY c.rulebook_version DESC, g.started_at, g.id"#,
+            live_within.as_secs_f64(),
+            i64::from(most),
+        )
+        .fetch_all(self.conn)
+        .await?;
+        Ok(grouped(rows))
+    }
+}
+
+/// A change, and the report of one gate, if there is a live gate.
+struct Row {
+    rulebook_version: i64,
+    published_at: Option<OffsetDateTime>,
+    gate_id: Option<Uuid>,
+    reported_at: Option<OffsetDateTime>,
+}
+
+/// The rows of each change together.
+fn grouped(rows: Vec<Row>) -> Vec<Rollout> {
+    let mut rollouts: Vec<Rollout> = Vec::new();
+    for row in rows {
+        let rulebook_version = unsigned(row.rulebook_version);
+        if rollouts.last().is_none_or(|last| last.rulebook_version != rulebook_version) {
+            let published_at = row.published_at.map(timestamp);
+            rollouts.push(Rollout { rulebook_version, published_at, gates: Vec::new() });
+        }
+        let (Some(rollout), Some(gate_id)) = (rollouts.last_mut(), row.gate_id) else {
+            continue;
+        };
+        rollout.gates.push(GateReport {
+            gate_id: GateId::from_u128(gate_id.as_u128()),
+            reported_at: row.reported_at.map(timestamp),
+        });
+    }
+    rollouts
 }

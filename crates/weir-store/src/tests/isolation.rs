@@ -115,6 +115,8 @@ async fn person_sees_own_tenants_and_an_operator_all() {
     let mut tx = database.app.begin("tests", Scope::User(person)).await.unwrap();
     assert_eq!(tx.tenants().all(&first_page()).await.unwrap().items.len(), 2);
     assert_eq!(tx.tenants().mine(person, &first_page()).await.unwrap().items.len(), 1);
+    assert_eq!(raw(&mut tx, "SELECT 1 FROM tenant_changes").await.unwrap(), 4);
+    assert_eq!(raw(&mut tx, "SELECT 1 FROM rules").await.unwrap(), 0);
 }
 
 #[tokio::test]

@@ -8,11 +8,8 @@ use weir_wire::time::DateTime;
 use crate::browser;
 use crate::components::time::{Clock, RelativeTime};
 use crate::model::duration::about;
-use crate::model::gate_load::{facts, milliseconds};
+use crate::model::gate_load::{SILENT_AFTER_MS, facts, milliseconds};
 use crate::model::number::quantity;
-
-/// The time without a heartbeat after which a gate counts as silent. It reports every two seconds, and the page reads every five.
-const SILENT_AFTER_MS: i64 = 10_000;
 
 #[component]
 pub(super) fn GateCards(replicas: Signal<Replicas>) -> impl IntoView {
@@ -28,7 +25,8 @@ fn GateCard(gate: Replica, tenant_version: u64) -> impl IntoView {
     let clock = expect_context::<Clock>();
     let behind = tenant_version > gate.rulebook_version;
     let seen_ms = browser::now_ms() - i64::try_from(gate.age_ms).unwrap_or(i64::MAX);
-    let silent = Memo::new(move |_| clock.now_ms() - seen_ms > SILENT_AFTER_MS);
+    let age_ms = move || u64::try_from(clock.now_ms() - seen_ms).unwrap_or(0);
+    let silent = Memo::new(move |_| age_ms() > SILENT_AFTER_MS);
     let state = move || match (silent.get(), behind) {
         (true, _) => view! { <span class="badge badge-denied">"Silent"</span> },
         (false, true) => view! { <span class="badge badge-degraded">"Behind"</span> },
