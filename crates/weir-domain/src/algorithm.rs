@@ -11,6 +11,7 @@ pub(crate) mod bounds;
 mod bucket;
 mod clock;
 mod concurrency;
+mod counter;
 mod definition;
 mod fixed_window;
 mod leaky_bucket;
@@ -26,6 +27,7 @@ mod window;
 pub use bucket::{Bucket, BucketState};
 pub use clock::{SLACK_US, STEP_US};
 pub use concurrency::{Concurrency, LeaseId, LeasesState};
+pub use counter::Counter;
 pub use definition::{Approximation, Bound, Level, ScriptParameters, Wait, Windows};
 pub use fixed_window::FixedWindow;
 pub use leaky_bucket::LeakyBucket;
@@ -213,34 +215,6 @@ macro_rules! algorithms {
     };
 }
 
-/// Makes the type of all counters.
-macro_rules! counters {
-    ($($(#[$doc:meta])* $name:ident($state:ident);)+) => {
-        /// The state of a counter.
-        #[derive(Debug, Clone, PartialEq, Eq, Default)]
-        pub enum Counter {
-            /// The counter was never used, or is as if never used.
-            #[default]
-            Untouched,
-            /// The subject is blocked until this time, in microseconds.
-            BlockedUntil(u64),
-            $($(#[$doc])* $name($state),)+
-        }
-
-        $(impl Stored for $state {
-            fn of(counter: &mut Counter) -> &mut Self {
-                if !matches!(counter, Counter::$name(_)) {
-                    *counter = Counter::$name(Self::default());
-                }
-                match counter {
-                    Counter::$name(state) => state,
-                    _ => unreachable!("made of this kind just above"),
-                }
-            }
-        })+
-    };
-}
-
 algorithms! {
     /// A number of units in each window aligned to the epoch.
     FixedWindow in fixed_window = 1, metered by FixedWindow,
@@ -266,21 +240,6 @@ algorithms! {
     /// A number of leases that are held at the same time.
     Concurrency in concurrency = 8, metered by Concurrency,
     written as { capacity: u64, lease_ms: u64 };
-}
-
-counters! {
-    /// The state of a fixed window or a quota.
-    Window(WindowState);
-    /// The state of a sliding window log.
-    Log(LogState);
-    /// The state of a sliding window counter.
-    Pair(PairState);
-    /// The state of a token bucket or a leaky bucket.
-    Bucket(BucketState);
-    /// The state of a spacing.
-    Spacing(SpacingState);
-    /// The state of a concurrency limit.
-    Leases(LeasesState);
 }
 
 impl Kind {
@@ -398,23 +357,6 @@ impl Meter {
     /// Whether denied checks are logged too.
     pub fn counts_denied(&self) -> bool {
         matches!(self, Self::SlidingWindowLog(log) if log.counts_denied())
-    }
-}
-
-/// A state that a [`Counter`] can hold.
-trait Stored: Default {
-    /// The state of a counter; a counter of another kind counts as untouched.
-    fn of(counter: &mut Counter) -> &mut Self;
-}
-
-impl Counter {
-    fn state<S: Stored>(&mut self) -> &mut S {
-        S::of(self)
-    }
-
-    /// The number of entries of a log; 0 for other counters.
-    pub fn entries(&self) -> usize {
-        if let Self::Log(state) = self { state.entries.len() } else { 0 }
     }
 }
 

@@ -1,9 +1,9 @@
 //! Small scenarios of whole checks. The twin tests hold the script to the same ones.
 
 use super::*;
-use crate::algorithm::{FixedWindow, LeakyBucket, SlidingWindowLog};
-use crate::counter::CounterPart;
-use crate::draft::Over;
+use crate::algorithm::{FixedWindow, LeakyBucket, Meter, SlidingWindowLog};
+use crate::charge::{Group, RuleMeters};
+use crate::counter::{CounterName, CounterPart};
 use crate::id::{RuleId, TenantId};
 use crate::subject::SubjectKey;
 

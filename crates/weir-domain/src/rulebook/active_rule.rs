@@ -1,0 +1,38 @@
+//! A rule as gates serve it.
+
+use std::sync::Arc;
+
+use crate::id::RuleId;
+use crate::overrides::Overrides;
+use crate::rule::Rule;
+
+/// A rule with its id and overrides.
+#[derive(Debug)]
+pub struct ActiveRule {
+    /// The id of the rule.
+    pub id: RuleId,
+    /// The rule.
+    pub rule: Rule,
+    /// Other limits for single subjects.
+    pub overrides: Overrides,
+    /// The id as answers write it, shared by all answers.
+    id_text: Arc<str>,
+}
+
+impl ActiveRule {
+    /// A rule in force.
+    pub fn new(id: RuleId, rule: Rule, overrides: Overrides) -> Self {
+        let id_text = id.to_string().into();
+        Self { id, rule, overrides, id_text }
+    }
+
+    /// The name of the rule.
+    pub fn name(&self) -> &Arc<str> {
+        &self.rule.name
+    }
+
+    /// The id as text.
+    pub fn id_text(&self) -> &Arc<str> {
+        &self.id_text
+    }
+}

@@ -1,0 +1,193 @@
+//! The part of one tenant in the rulebook: its settings, keys, rules and profiles.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use super::active_rule::ActiveRule;
+use super::namespace::Namespace;
+use crate::api_key::{KeyDigest, Scope};
+use crate::id::{KeyId, RuleId};
+use crate::profile::{ANY_DOMAIN, Profile};
+use crate::rule_parts::RuleParts;
+use crate::spread::SpreadBy;
+use crate::time::Timestamp;
+
+/// The part of one tenant.
+#[derive(Debug, Default)]
+pub struct TenantRules {
+    /// The settings of the tenant as a whole.
+    pub state: TenantState,
+    /// The keys of the tenant.
+    pub keys: Vec<(KeyDigest, Arc<ApiKey>)>,
+    /// All rules, including those that are off, by id.
+    rules: Vec<Arc<ActiveRule>>,
+    /// The namespaces that have rules, by name.
+    namespaces: Vec<(Arc<str>, Arc<Namespace>)>,
+    /// The profiles, by name.
+    profiles: Vec<Arc<Profile>>,
+    /// The namespaces whose counters are spread, with or without rules.
+    spread: SpreadNamespaces,
+}
+
+/// The namespaces of a tenant whose counters are spread, by name.
+pub type SpreadNamespaces = BTreeMap<String, SpreadBy>;
+
+/// The settings of a tenant as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TenantState {
+    /// The version at which the tenant last changed.
+    pub version: u64,
+    /// Whether the tenant is suspended. The keys of a suspended tenant are refused.
+    pub suspended: bool,
+    /// Whether a sample of its checks is recorded for what-if runs.
+    pub sampled: bool,
+    /// Whether limits are enforced. While they are not, every check of the tenant is allowed.
+    pub enforced: bool,
+    /// The tenant's own ceiling of checks a second.
+    pub checks_per_second: Option<u64>,
+}
+
+/// A key in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiKey {
+    /// The id of the key.
+    pub id: KeyId,
+    /// The operations that the key permits.
+    pub scopes: Vec<Scope>,
+    /// The time from which the key is refused.
+    pub expires_at: Option<Timestamp>,
+}
+
+impl Default for TenantState {
+    fn default() -> Self {
+        let (version, checks_per_second) = (0, None);
+        Self { version, suspended: false, sampled: false, enforced: true, checks_per_second }
+    }
+}
+
+impl TenantRules {
+    /// The part of a tenant with these keys and rules.
+    pub fn new(
+        state: TenantState,
+        keys: Vec<(KeyDigest, ApiKey)>,
+        rules: impl IntoIterator<Item = ActiveRule>,
+    ) -> Self {
+        let rules = rules.into_iter().map(|rule| (rule.id, Some(rule)));
+        let spread = SpreadNamespaces::new();
+        Self::default().with_changes((state, spread), keys, rules, &RuleParts::default())
+    }
+
+    /// This part with other settings and keys, and with some rules replaced (`None`: removed). Rules and namespaces that did
+    /// not change are shared with this part, and equal parts of rules with `parts`.
+    #[must_use]
+    pub fn with_changes(
+        &self,
+        (state, spread): (TenantState, SpreadNamespaces),
+        keys: Vec<(KeyDigest, ApiKey)>,
+        changes: impl IntoIterator<Item = (RuleId, Option<ActiveRule>)>,
+        parts: &RuleParts,
+    ) -> Self {
+        let shared = |mut active: ActiveRule| {
+            parts.share(&mut active.rule);
+            Arc::new(active)
+        };
+        let changes: BTreeMap<_, _> =
+            changes.into_iter().map(|(id, rule)| (id, rule.map(shared))).collect();
+        let (replaced, shared): (Vec<_>, Vec<_>) =
+            self.rules.iter().partition(|rule| changes.contains_key(&rule.id));
+        let added = changes.into_values().flatten();
+        let mut rules: Vec<_> = shared.into_iter().cloned().collect();
+        let mut touched: HashSet<Arc<str>> =
+            replaced.into_iter().map(|active| Arc::clone(&active.rule.namespace)).collect();
+        for active in added {
+            touched.insert(Arc::clone(&active.rule.namespace));
+            rules.push(active);
+        }
+        rules.sort_by_key(|rule| rule.id);
+        rules.shrink_to_fit();
+        if state.sampled != self.state.sampled {
+            touched.extend(self.namespaces.iter().map(|(name, _)| Arc::clone(name)));
+        }
+        if spread != self.spread {
+            let other = |name: &str| spread.get(name) != self.spread.get(name);
+            let names = self.namespaces.iter().map(|(name, _)| Arc::clone(name));
+            touched.extend(names.filter(|name| other(name)));
+        }
+        let unchanged = self.namespaces.iter().filter(|(name, _)| !touched.contains(name));
+        let mut namespaces: Vec<_> = unchanged.cloned().collect();
+        for (name, rules) in grouped(&rules, &touched) {
+            let spread_by = spread.get(&*name).cloned().unwrap_or_default();
+            let namespace =
+                Namespace { spread_by, ..Namespace::new(&name, rules, state.sampled, parts) };
+            namespaces.push((name, Arc::new(namespace)));
+        }
+        namespaces.sort_by(|(a, _), (b, _)| a.cmp(b));
+        namespaces.shrink_to_fit();
+        let keys = keys.into_iter().map(|(digest, key)| (digest, Arc::new(key))).collect();
+        Self { state, keys, rules, namespaces, profiles: self.profiles.clone(), spread }
+    }
+
+    /// This part with other profiles.
+    #[must_use]
+    pub fn with_profiles(self, profiles: impl IntoIterator<Item = Profile>) -> Self {
+        let mut profiles: Vec<_> = profiles.into_iter().map(Arc::new).collect();
+        profiles.sort_by(|a, b| a.name().cmp(b.name()));
+        profiles.shrink_to_fit();
+        Self { profiles, ..self }
+    }
+
+    /// The namespaces whose counters are spread.
+    pub fn spread(&self) -> &SpreadNamespaces {
+        &self.spread
+    }
+
+    /// All rules, including those that are off, by id.
+    pub fn all_rules(&self) -> &[Arc<ActiveRule>] {
+        &self.rules
+    }
+
+    /// A rule, if it is in force or off.
+    pub fn rule(&self, id: RuleId) -> Option<&Arc<ActiveRule>> {
+        let at = self.rules.binary_search_by_key(&id, |rule| rule.id).ok()?;
+        self.rules.get(at)
+    }
+
+    /// The rules of a namespace, enforced ones first, oldest first.
+    pub fn rules(&self, namespace: &str) -> &[Arc<ActiveRule>] {
+        self.namespace(namespace).map_or(&[], |namespace| namespace.rules.as_slice())
+    }
+
+    pub(super) fn profile(&self, name: &str) -> Option<&Arc<Profile>> {
+        let at = self.profiles.binary_search_by(|profile| profile.name().cmp(name)).ok()?;
+        self.profiles.get(at).filter(|profile| profile.domain().is_none())
+    }
+
+    pub(super) fn profile_of_domain(&self, domain: &str) -> Option<&Arc<Profile>> {
+        let of = |name: &str| {
+            let mut profiles = self.profiles.iter();
+            profiles.find(|profile| profile.domain().is_some_and(|own| own.name == name))
+        };
+        of(domain).or_else(|| of(ANY_DOMAIN))
+    }
+
+    pub(super) fn namespace(&self, name: &str) -> Option<&Namespace> {
+        let at = self.namespaces.binary_search_by(|(other, _)| (**other).cmp(name)).ok()?;
+        self.namespaces.get(at).map(|(_, namespace)| namespace.as_ref())
+    }
+}
+
+/// The rules of these namespaces, without namespaces that have none.
+fn grouped(
+    rules: &[Arc<ActiveRule>],
+    namespaces: &HashSet<Arc<str>>,
+) -> HashMap<Arc<str>, Vec<Arc<ActiveRule>>> {
+    let mut groups: HashMap<Arc<str>, Vec<Arc<ActiveRule>>> = HashMap::new();
+    for active in rules.iter().filter(|active| namespaces.contains(&active.rule.namespace)) {
+        let name = &active.rule.namespace;
+        match groups.get_mut(name) {
+            Some(group) => group.push(Arc::clone(active)),
+            None => drop(groups.insert(Arc::clone(name), vec![Arc::clone(active)])),
+        }
+    }
+    groups
+}
