@@ -13,7 +13,7 @@ use crate::algorithm::{Algorithm, Approximation, LimitDraft};
 use crate::draft::{Action, Consistency, RuleDraft};
 use crate::limit::Limit;
 use crate::names::InvalidField;
-use crate::quantity::{grouped, short};
+use crate::quantity::{counted, short};
 
 /// A gate leases at most one n-th of a limit.
 pub const LEASE_SHARE: u64 = 100;
@@ -95,9 +95,8 @@ fn in_words(algorithm: &Algorithm) -> Option<String> {
         ));
     }
     let holds = format!(
-        "Approximate consistency: each gate holds up to {} unit{}",
-        grouped(held),
-        if held == 1 { "" } else { "s" },
+        "Approximate consistency: each gate holds up to {}",
+        counted(held, "unit", "units")
     );
     Some(match approximation {
         Approximation::BesideBucket => {

@@ -10,6 +10,10 @@ use crate::names::{self, InvalidField};
 #[cfg(feature = "regex")]
 use crate::pattern::Pattern;
 
+mod contradiction;
+
+pub(crate) use self::contradiction::first_contradiction;
+
 /// The most values of a `one_of`.
 pub const OPERANDS_MAX: usize = 1000;
 
@@ -115,6 +119,11 @@ impl Condition {
             (Test::OneOf(operands), _) => Some(operands),
             _ => None,
         }
+    }
+
+    /// Whether the result of `holds` is final. Without the feature `regex`, that of a pattern is not.
+    pub(crate) fn is_decidable(&self) -> bool {
+        cfg!(feature = "regex") || self.draft.op != Op::Regex
     }
 
     /// The single value that the condition demands, if it is an `equals`.

@@ -30,6 +30,7 @@ pub mod overrides;
 pub mod pattern;
 pub mod pattern_budget;
 pub mod rule;
+pub mod unleased;
 pub mod warnings;
 
 pub mod alert;

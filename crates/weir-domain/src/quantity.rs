@@ -82,6 +82,11 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
+/// A number with its noun: `1 rule`, `2 rules`.
+pub fn counted(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(number), if number == 1 { one } else { many })
+}
+
 /// A length in the largest unit in which it is whole: `1 min` for 60 s, but `90 s`.
 pub fn short(length_ms: u64) -> String {
     let unit = Unit::whole(length_ms);
@@ -105,6 +110,12 @@ mod tests {
     fn digits_are_grouped_by_three() {
         let texts = [0, 999, 1_000, 1_000_000_000].map(grouped);
         assert_eq!(texts, ["0", "999", "1,000", "1,000,000,000"]);
+    }
+
+    #[test]
+    fn one_has_a_noun_in_the_singular() {
+        let texts = [0, 1, 2_000].map(|number| counted(number, "rule", "rules"));
+        assert_eq!(texts, ["0 rules", "1 rule", "2,000 rules"]);
     }
 
     #[test]

@@ -343,8 +343,8 @@ fn contradictions(draft: &RuleDraft, conditions: &[Condition], wrong: &mut Vec<I
         let clash = conditions[..at].iter().any(|other| {
             other.attribute() == attribute
                 && match (other.equal_to(), condition.equal_to()) {
-                    (Some(value), _) => !condition.holds(Some(value)) && decidable(condition),
-                    (_, Some(value)) => !other.holds(Some(value)) && decidable(other),
+                    (Some(value), _) => !condition.holds(Some(value)) && condition.is_decidable(),
+                    (_, Some(value)) => !other.holds(Some(value)) && other.is_decidable(),
                     _ => (other.draft().op == Op::Absent) != (condition.draft().op == Op::Absent),
                 }
         });
@@ -357,11 +357,6 @@ fn contradictions(draft: &RuleDraft, conditions: &[Condition], wrong: &mut Vec<I
             ));
         }
     }
-}
-
-/// Whether the result of `holds` is final. Without the feature `regex`, that of a pattern is not.
-fn decidable(condition: &Condition) -> bool {
-    cfg!(feature = "regex") || condition.draft().op != Op::Regex
 }
 
 /// Refuses leases of limits whose units cannot be taken in advance and returned.

@@ -1,8 +1,11 @@
 //! Warnings: a rule is valid, but a part of it can never take effect.
 
 use crate::algorithm::{Algorithm, Bound};
-use crate::draft::{Action, Mode};
+use crate::approximation::{LEASE_SHARE, lease_units_max};
+use crate::condition::first_contradiction;
+use crate::draft::{Action, Consistency, Mode};
 use crate::rule::Rule;
+use crate::unleased::Unleased;
 
 /// The warnings about a rule.
 pub fn of_rule(rule: &Rule) -> Vec<String> {
@@ -23,10 +26,43 @@ pub fn of_rule(rule: &Rule) -> Vec<String> {
     {
         warnings.push("this rule denies every request in its namespace".to_owned());
     }
+    if let Some(at) = first_contradiction(rule.conditions()) {
+        let attribute = rule.conditions()[at].attribute();
+        warnings.push(format!(
+            "match[{at}] and earlier conditions on `{attribute}` cannot hold together: this rule can never match"
+        ));
+    }
+    if let Some(reason) = unleased(rule) {
+        warnings.push(format!("`leased` has no effect {reason}: Redis decides every request"));
+    }
     if rule.mode() == Mode::Off {
         warnings.push("this rule is off: it has no effect".to_owned());
     }
     warnings
+}
+
+/// On which rules `leased` has no effect, if this is such a rule.
+fn unleased(rule: &Rule) -> Option<String> {
+    const UNITS_MIN: u64 = 2;
+    if rule.consistency() != Consistency::Leased {
+        return None;
+    }
+    let limits = rule.limits();
+    let reason = Unleased::reason(rule, limits);
+    match (reason, limits) {
+        (Some(Unleased::Exact), _) => None,
+        (Some(Unleased::NoLimit), _) => Some("on a rule without limits".to_owned()),
+        (Some(Unleased::SeveralLimits), _) => Some("on a rule with several limits".to_owned()),
+        (Some(Unleased::Algorithm), _) => {
+            let name = limits.first()?.algorithm.name();
+            Some(format!("on a limit of the algorithm `{name}`"))
+        }
+        (Some(Unleased::Block), _) => Some("with `block_ms`".to_owned()),
+        (None, limits) => limits
+            .iter()
+            .any(|limit| lease_units_max(limit.algorithm.limit()) < UNITS_MIN)
+            .then(|| format!("on a limit below {}", UNITS_MIN * LEASE_SHARE)),
+    }
 }
 
 /// Whether `stricter` admits so little that `limit` can never be the one to deny.

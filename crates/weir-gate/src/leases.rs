@@ -1,7 +1,7 @@
 //! Leases: units that this gate took from Redis in advance, to admit checks by itself.
 //!
-//! Leased units count as taken in Redis from the beginning. Only rules with a single limit are leased: of two limits the longer
-//! one would still count units that ended with the shorter. They are:
+//! Leased units count as taken in Redis from the beginning. [`Unleased`] states the rules that are not leased. The others have
+//! one limit:
 //! - A `fixed_window` or `quota` with `consistency: leased`. Units belong to the window in which they were taken and end with
 //!   it, so all gates together never admit more than the limit.
 //! - A `token_bucket` or `sliding_window_counter` with `consistency: approximate`, within the bound of
@@ -22,12 +22,11 @@ mod window;
 
 use std::time::{Duration, Instant};
 
-use weir_domain::algorithm::Approximation;
 use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
-use weir_domain::draft::Consistency;
 use weir_domain::id::TenantId;
 use weir_domain::subject::SubjectKey;
+use weir_domain::unleased::Unleased;
 use weir_redis::placement::Buckets;
 
 use self::call_ids::CallIds;
@@ -240,20 +239,9 @@ impl Leases {
     }
 }
 
-/// Whether gates can lease units of the rule.
+/// Whether gates lease units of the rule.
 fn is_leased(charge: &RuleCharge) -> bool {
-    let [limit] = charge.limits() else { return false };
-    let (rule, algorithm) = (&charge.active.rule, &limit.algorithm);
-    let is_permitted = match rule.consistency() {
-        Consistency::Exact => false,
-        Consistency::Leased => algorithm.windows().is_some(),
-        // An override of an approximate rule can have a window.
-        Consistency::Approximate => {
-            algorithm.windows().is_some()
-                || algorithm.approximation().is_some_and(Approximation::is_leased)
-        }
-    };
-    is_permitted && !charge.shadow() && rule.block_ms().is_none()
+    !charge.shadow() && Unleased::reason(&charge.active.rule, charge.limits()).is_none()
 }
 
 #[cfg(test)]

@@ -46,10 +46,12 @@ impl Quota {
         let limit = units("limit", limit)?;
         let anchor_max = calendar.period.anchor_max();
         if !(1..=anchor_max).contains(&calendar.anchor_day) {
+            let days =
+                if anchor_max == 1 { "1".to_owned() } else { format!("from 1 to {anchor_max}") };
             let period = calendar.period.as_str();
             return Err(InvalidLimit {
                 field: "anchor_day",
-                reason: format!("must be from 1 to {anchor_max} for a period of a {period}"),
+                reason: format!("must be {days} for a period of a {period}"),
             });
         }
         #[cfg(feature = "calendar")]

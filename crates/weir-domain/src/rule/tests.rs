@@ -338,6 +338,37 @@ fn limit_that_can_never_deny_is_warned_of() {
 }
 
 #[test]
+fn rule_that_can_never_match_is_warned_of() {
+    let conditions = ["/x", "/y"].map(|text| condition("route", Op::Prefix, Some(text)));
+    let draft = RuleDraft { conditions: conditions.to_vec(), ..draft(vec![fixed(1, 1)]) };
+    assert_eq!(
+        warnings::of_rule(&Rule::parse(draft).expect("valid")),
+        [
+            "match[1] and earlier conditions on `route` cannot hold together: this rule can never match"
+        ]
+    );
+}
+
+#[test]
+fn leases_without_effect_are_warned_of() {
+    let said = |limits: Vec<LimitDraft>, block_ms| {
+        let draft = RuleDraft { consistency: Consistency::Leased, block_ms, ..draft(limits) };
+        warnings::of_rule(&Rule::parse(draft).expect("valid")).join(";")
+    };
+    let bucket = LimitDraft::TokenBucket { capacity: 500, refill_tokens: 1, refill_interval_ms: 1 };
+    for (limits, block_ms, reason) in [
+        (vec![fixed(199, 60_000)], None, "on a limit below 200"),
+        (vec![fixed(200, 60_000), fixed(300, 3_600_000)], None, "on a rule with several limits"),
+        (vec![bucket], None, "on a limit of the algorithm `token_bucket`"),
+        (vec![fixed(200, 60_000)], Some(1_000), "with `block_ms`"),
+    ] {
+        let warning = format!("`leased` has no effect {reason}: Redis decides every request");
+        assert_eq!(said(limits, block_ms), warning);
+    }
+    assert_eq!(said(vec![fixed(200, 60_000)], None), "");
+}
+
+#[test]
 fn rule_that_refuses_everybody_or_does_nothing_is_warned_of() {
     let said = |action, mode, conditions| {
         let draft = RuleDraft { conditions, action, mode, ..draft(Vec::new()) };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use weir_domain::algorithm::Period;
-use weir_domain::draft::{Action, LimitDraft, Mode, OnStoreFailure, Over, RuleDraft};
+use weir_domain::draft::{Action, Consistency, LimitDraft, Mode, OnStoreFailure, Over, RuleDraft};
 use weir_domain::id::RuleId;
 use weir_domain::overrides::Overrides;
 use weir_domain::rule::Rule;
