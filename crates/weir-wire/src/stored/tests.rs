@@ -1,5 +1,9 @@
-use super::*;
 use weir_domain::id::RuleId;
+use weir_domain::overrides::Overrides;
+use weir_domain::rulebook::ActiveRule;
+
+use super::*;
+use crate::rules::RuleBody;
 
 /// A tenant with these rules, each with sixteen large patterns.
 fn tenant(rules: std::ops::Range<u128>) -> StoredTenant {
