@@ -7,6 +7,7 @@
 //! Suggested reading order is the order of the modules below.
 
 mod openapi;
+mod parameters;
 mod routes;
 mod simulate;
 mod state;

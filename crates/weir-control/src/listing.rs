@@ -7,6 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use utoipa::IntoParams;
 use weir_http::problem::Problem;
@@ -94,8 +95,20 @@ impl List {
 
     fn key<K: DeserializeOwned>(&self, text: &str) -> Option<K> {
         let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
-        let Cursor(digest, key) = serde_json::from_slice(&bytes).ok()?;
-        (digest == self.digest).then_some(key)
+        let Cursor(digest, key) = serde_json::from_slice::<Cursor<Value>>(&bytes).ok()?;
+        if digest != self.digest || has_nul(&key) {
+            return None;
+        }
+        serde_json::from_value(key).ok()
+    }
+}
+
+/// Whether a text of the key contains the character 0, which no sort key has and Postgres refuses.
+fn has_nul(key: &Value) -> bool {
+    match key {
+        Value::String(text) => text.contains('\0'),
+        Value::Array(parts) => parts.iter().any(has_nul),
+        _ => false,
     }
 }
 
@@ -122,6 +135,17 @@ mod tests {
         assert!(after(&["rules", "b"], &cursor).is_err(), "another tenant");
         assert!(after(&["rulesa"], &cursor).is_err());
         assert!(after(&["rules", "a"], "rubbish").is_err());
+    }
+
+    #[test]
+    fn cursor_with_the_character_0_is_refused() {
+        let list = List::new(&["rules"], query(None, None)).expect("fine");
+        for (key, is_read) in [("a", true), ("a\0", false)] {
+            let listing = Listing { items: vec![()], more: true };
+            let cursor = list.answer(listing, |()| (key, "rule"), |()| ()).next_cursor;
+            let list = List::new(&["rules"], query(None, cursor)).expect("fine");
+            assert_eq!(list.page::<(String, String), _>(Some).is_ok(), is_read, "{key:?}");
+        }
     }
 
     #[test]

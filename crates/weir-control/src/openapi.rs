@@ -24,6 +24,7 @@ use weir_wire::bounds::with_bounds;
 use weir_wire::problem::ProblemBody;
 
 use crate::actor::missing;
+use crate::parameters::{self, Parameters};
 use crate::state::ControlState;
 use crate::{metrics, routes};
 
@@ -76,10 +77,11 @@ impl Modify for Credentials {
 
 /// The router of the control plane, without fallbacks ([`weir_http::plane::with_fallbacks`]).
 pub fn router(state: ControlState) -> Router {
-    let (router, _) = described().split_for_parts();
+    let (router, document) = described().split_for_parts();
     let json = openapi();
     router
         .layer(middleware::from_fn_with_state(state.clone(), missing::record))
+        .layer(middleware::from_fn_with_state(Parameters::of(&document), parameters::refuse_others))
         .layer(middleware::from_fn(refuse_control_characters))
         .layer(middleware::from_fn_with_state(state.clone(), metrics::count))
         .with_state(state)

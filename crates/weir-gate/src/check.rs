@@ -1,12 +1,14 @@
 //! The operations `/check`, `/check/batch`, `/record` and `/refund`.
 
+use std::collections::HashMap;
+
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
-use weir_domain::request::Request;
+use weir_domain::request::{Operation, Request};
 use weir_http::json::{Json, JsonText, StrictJson};
-use weir_http::params::Query;
+use weir_http::params::{NoQuery, Query};
 use weir_http::problem::Problem;
 use weir_wire::check::{
     AnswerCode, BATCH_MAX, BatchAnswer, BatchBody, BatchText, CheckAnswer, CheckBody, RecordAnswer,
@@ -80,6 +82,7 @@ pub(crate) async fn check(
 pub(crate) async fn batch(
     State(state): State<GateState>,
     caller: Caller,
+    _: NoQuery,
     Json(body): Json<BatchBody>,
 ) -> Result<JsonText, Problem> {
     if !(1..=BATCH_MAX).contains(&body.checks.len()) {
@@ -95,6 +98,9 @@ pub(crate) async fn batch(
                 FieldProblem::new(format!("checks[{at}].{}", field.field), field.reason)
             })),
         }
+    }
+    if wrong.is_empty() {
+        wrong = keys_of_other_checks(&requests);
     }
     if !wrong.is_empty() {
         return Err(Problem::invalid(wrong));
@@ -115,6 +121,23 @@ pub(crate) async fn batch(
     Ok(JsonText(text.finish()))
 }
 
+/// The checks of a batch whose idempotency key an earlier one has with other fields. Redis would notice it when the earlier
+/// check is charged already.
+fn keys_of_other_checks(requests: &[Request]) -> Vec<FieldProblem> {
+    let mut first = HashMap::new();
+    let mut wrong = Vec::new();
+    for (at, request) in requests.iter().enumerate() {
+        let Some(key) = request.idempotency_key() else { continue };
+        if request.operation() == Operation::Consume
+            && *first.entry((request.namespace(), key)).or_insert(request) != request
+        {
+            let reason = "is the key of another check of the batch";
+            wrong.push(FieldProblem::new(format!("checks[{at}].idempotency_key"), reason));
+        }
+    }
+    wrong
+}
+
 /// Take units that were used already, even if fewer are left.
 #[utoipa::path(
     post, path = "/record", tag = "checks", operation_id = "record",
@@ -128,6 +151,7 @@ pub(crate) async fn batch(
 pub(crate) async fn record(
     State(state): State<GateState>,
     caller: Caller,
+    _: NoQuery,
     StrictJson(body): StrictJson<RecordBody>,
 ) -> Result<Response, Problem> {
     let request = body.parse().map_err(Problem::invalid)?;
@@ -155,6 +179,7 @@ pub(crate) async fn record(
 pub(crate) async fn refund(
     State(state): State<GateState>,
     caller: Caller,
+    _: NoQuery,
     StrictJson(body): StrictJson<RefundBody>,
 ) -> Result<Response, Problem> {
     let request = body.parse().map_err(Problem::invalid)?;

@@ -22,7 +22,7 @@ use sha2::{Digest as _, Sha256};
 use weir_domain::id::{DeferredId, TenantId};
 use weir_domain::matching::LIMITS_PER_CHECK_MAX;
 use weir_http::json::{Json, JsonText};
-use weir_http::params::Path;
+use weir_http::params::{NoQuery, Path};
 use weir_http::problem::Problem;
 use weir_redis::deferred::{DeferredJob, JobState, NewJob, Settled, Stored, WAITING_MAX};
 use weir_redis::error::RedisError;
@@ -65,6 +65,7 @@ const MESSAGE_TYPE: &str = "deferred";
 pub(crate) async fn defer(
     State(state): State<GateState>,
     caller: Caller,
+    _: NoQuery,
     Json(body): Json<DeferBody>,
 ) -> Result<Response, Problem> {
     let deferred = body.parse().map_err(Problem::invalid)?;
@@ -85,6 +86,7 @@ pub(crate) async fn defer(
 pub(crate) async fn read(
     State(state): State<GateState>,
     caller: Caller,
+    _: NoQuery,
     Path(id): Path<String>,
 ) -> Result<Json<Deferred>, Problem> {
     let id: DeferredId = id.parse().map_err(|_| Problem::not_found())?;
@@ -106,6 +108,7 @@ pub(crate) async fn read(
 pub(crate) async fn cancel(
     State(state): State<GateState>,
     caller: Caller,
+    _: NoQuery,
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
     let id: DeferredId = id.parse().map_err(|_| Problem::not_found())?;

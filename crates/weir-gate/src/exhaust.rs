@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use weir_domain::reservation::ReservationId;
 use weir_http::json::Json;
+use weir_http::params::NoQuery;
 use weir_http::problem::Problem;
 use weir_wire::check::{AnswerCode, CheckAnswer};
 use weir_wire::reservations::ExhaustBody;
@@ -29,6 +30,7 @@ use crate::state::GateState;
 pub(crate) async fn exhaust(
     State(state): State<GateState>,
     Exhauster(caller): Exhauster,
+    _: NoQuery,
     Json(body): Json<ExhaustBody>,
 ) -> Result<Response, Problem> {
     let request = body.parse(ReservationId(state.random.bytes())).map_err(Problem::invalid)?;

@@ -3,6 +3,7 @@
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use weir_http::json::Json;
+use weir_http::params::NoQuery;
 use weir_http::problem::Problem;
 use weir_wire::check::CheckAnswer;
 use weir_wire::leases::{LeaseBody, ReleaseAnswer, RenewAnswer};
@@ -29,6 +30,7 @@ use crate::state::GateState;
 pub(crate) async fn renew(
     State(state): State<GateState>,
     caller: Caller,
+    _: NoQuery,
     Json(body): Json<LeaseBody>,
 ) -> Result<Response, Problem> {
     let text = parse(&body)?;
@@ -62,6 +64,7 @@ pub(crate) async fn renew(
 pub(crate) async fn release(
     State(state): State<GateState>,
     caller: Caller,
+    _: NoQuery,
     Json(body): Json<LeaseBody>,
 ) -> Result<Response, Problem> {
     let text = parse(&body)?;

@@ -7,7 +7,7 @@ use weir_domain::limit::COST_MAX;
 use weir_domain::request::Request;
 use weir_domain::reservation::ReservationId;
 use weir_http::json::Json;
-use weir_http::params::Query;
+use weir_http::params::{NoQuery, Query};
 use weir_http::problem::Problem;
 use weir_wire::check::{CheckAnswer, RecordAnswer};
 use weir_wire::problem::FieldProblem;
@@ -73,6 +73,7 @@ pub(crate) async fn reserve(
 pub(crate) async fn commit(
     State(state): State<GateState>,
     caller: Caller,
+    _: NoQuery,
     Json(body): Json<CommitBody>,
 ) -> Result<Response, Problem> {
     settle(state, caller, body).await
@@ -92,6 +93,7 @@ pub(crate) async fn commit(
 pub(crate) async fn cancel(
     State(state): State<GateState>,
     caller: Caller,
+    _: NoQuery,
     Json(body): Json<CancelBody>,
 ) -> Result<Response, Problem> {
     settle(state, caller, body.into()).await

@@ -3,11 +3,13 @@
 mod admission;
 mod authorize;
 mod bad_keys;
+mod batches;
 mod concurrency;
 mod exhaust;
 mod isolation;
 mod leaving;
 mod limits;
+mod parameters;
 mod preflight;
 mod rate_limit_service;
 mod records;

@@ -33,7 +33,8 @@ fn bearer(text: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then_some(secret)
 }
 
-fn names_a_secret(query: &str) -> bool {
+/// Whether a query parameter of this name would be a credential.
+pub fn is_credential(name: &str) -> bool {
     const NAMES: [&str; 11] = [
         "access_token",
         "api_key",
@@ -47,11 +48,15 @@ fn names_a_secret(query: &str) -> bool {
         "weir_key",
         "x-api-key",
     ];
+    NAMES.iter().any(|credential| name.eq_ignore_ascii_case(credential))
+}
+
+fn names_a_secret(query: &str) -> bool {
     query
         .split('&')
         .map(|pair| pair.split_once('=').map_or(pair, |(name, _)| name))
         .map(|name| percent_decode_str(name).decode_utf8_lossy())
-        .any(|name| NAMES.iter().any(|secret| name.eq_ignore_ascii_case(secret)))
+        .any(|name| is_credential(&name))
 }
 
 #[cfg(test)]

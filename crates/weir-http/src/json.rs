@@ -109,7 +109,21 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     if !bytes.trim_ascii_start().starts_with(b"{") {
         return Err(Problem::invalid_field("body", "must be a JSON object"));
     }
-    parse_once(bytes)
+    parse_json(bytes)
+}
+
+/// Parses bytes that are JSON.
+fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+        let (path, error) = (error.path().to_string(), error.inner());
+        // The parser of a word calls any other value a mistake of syntax.
+        if error.is_data() {
+            refusal(&path, error)
+        } else {
+            Problem::invalid_field(path, "must be a string")
+        }
+    })
 }
 
 fn parse_strict<T: Strict>(bytes: &[u8]) -> Result<T, Problem> {

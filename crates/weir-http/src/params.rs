@@ -6,11 +6,14 @@
 use axum::extract::{
     FromRequestParts, Path as AxumPath, Query as AxumQuery, RawPathParams, Request,
 };
+use axum::http::Uri;
 use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde::de::DeserializeOwned;
+use weir_wire::wrong_type;
 
+use crate::bearer::is_credential;
 use crate::problem::Problem;
 
 /// The parameters of the path.
@@ -40,6 +43,34 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
             Ok(AxumQuery(value)) => Ok(Self(value)),
             Err(error) => Err(refusal(&error.body_text())),
         }
+    }
+}
+
+/// The query of an operation without parameters: any parameter is 422, so that a field of the body that was written into the
+/// address is not ignored.
+#[derive(Debug, Clone, Copy)]
+pub struct NoQuery;
+
+impl<S: Sync> FromRequestParts<S> for NoQuery {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        refuse_others(&parts.uri, &[]).map(|()| Self)
+    }
+}
+
+/// Refuses a query with a parameter that has none of these names. Credentials are left to [`crate::bearer`].
+pub fn refuse_others(uri: &Uri, names: &[String]) -> Result<(), Problem> {
+    if uri.query().is_none_or(str::is_empty) {
+        return Ok(());
+    }
+    let Ok(AxumQuery(pairs)) = AxumQuery::<Vec<(String, String)>>::try_from_uri(uri) else {
+        return Ok(());
+    };
+    let is_other = |name: &String| !names.contains(name) && !is_credential(name);
+    match pairs.into_iter().map(|(name, _)| name).find(is_other) {
+        Some(name) => Err(Problem::invalid_field(name, "is no parameter of this operation")),
+        None => Ok(()),
     }
 }
 
@@ -80,12 +111,29 @@ fn refusal(text: &str) -> Problem {
     if let Some(name) = text.strip_prefix("missing field `").and_then(|t| t.strip_suffix('`')) {
         return Problem::invalid_field(name, "is required");
     }
+    if let Some(name) = text.strip_prefix("duplicate field `").and_then(|t| t.strip_suffix('`')) {
+        return Problem::invalid_field(name, "is named twice");
+    }
     match text.split_once(": ") {
         Some((field, reason)) if !field.contains([' ', '`']) => {
-            Problem::invalid_field(field, reason)
+            Problem::invalid_field(field, described(reason))
         }
         _ => Problem::invalid_field("query", text),
     }
+}
+
+/// The reason in the words of this API: the parser's name what the standard library could not do.
+fn described(reason: &str) -> String {
+    let wanted = match reason {
+        "invalid digit found in string" | "cannot parse integer from empty string" => {
+            "must be a whole number"
+        }
+        "number too large to fit in target type" => "is too large",
+        "number too small to fit in target type" => "is too small",
+        "provided string was not `true` or `false`" => "must be true or false",
+        other => return wrong_type::described(other).unwrap_or_else(|| other.to_owned()),
+    };
+    wanted.to_owned()
 }
 
 #[cfg(test)]
@@ -114,5 +162,34 @@ mod tests {
         assert_eq!(field("/?limit=x").await.as_deref(), Some("limit"));
         assert_eq!(field("/").await.as_deref(), Some("limit"));
         assert_eq!(field("/?limit=5&limti=3").await.as_deref(), Some("limti"));
+        assert_eq!(field("/?limit=5&limit=5").await.as_deref(), Some("limit"));
+    }
+
+    #[tokio::test]
+    async fn refusal_names_no_error_of_a_parser() {
+        for (uri, reason) in [
+            ("/?limit=x", "must be a whole number"),
+            ("/?limit=", "must be a whole number"),
+            ("/?limit=4294967296", "is too large"),
+            ("/?limit=5&limit=5", "is named twice"),
+        ] {
+            let (mut parts, ()) = Request::get(uri).body(()).expect("valid").into_parts();
+            let refused = Query::<Sample>::from_request_parts(&mut parts, &()).await;
+            let problem = refused.expect_err("a refusal").body("");
+            assert_eq!(problem.fields[0].reason, reason, "{uri}");
+        }
+    }
+
+    #[test]
+    fn parameters_that_an_operation_does_not_have_are_named() {
+        let refused = |uri: &'static str| {
+            let refused = refuse_others(&Uri::from_static(uri), &["limit".to_owned()]);
+            refused.err().map(|problem| problem.body("").fields[0].field.clone())
+        };
+        for uri in ["/", "/?", "/?limit=1", "/?l%69mit=1", "/?api_key=x"] {
+            assert_eq!(refused(uri), None, "{uri}");
+        }
+        assert_eq!(refused("/?limit=1&dry_run=true").as_deref(), Some("dry_run"));
+        assert_eq!(refused("/?Limit").as_deref(), Some("Limit"));
     }
 }

@@ -1,12 +1,41 @@
 //! The text of the JSON and YAML readers about a value of the wrong type, in the words of this API.
 //!
-//! They say, for example, "invalid value: integer `-3`, expected u64", which names a type of Rust.
+//! They say, for example, "invalid value: integer `-3`, expected u64", which names a type of Rust, and they repeat the value,
+//! however long it is.
+
+use std::borrow::Cow;
+
+/// The most characters of a value that a reason repeats.
+const REPEATED_MAX: usize = 60;
 
 /// Says what the value must be, if `reason` is about a value of the wrong type.
 pub fn described(reason: &str) -> Option<String> {
+    if reason.starts_with("invalid length ") && reason.contains(", expected struct ") {
+        return Some("must be an object, not a list".to_owned());
+    }
+    if let Some((before, word, after)) = unknown_word(reason) {
+        let shown = shortened(word);
+        return (shown != word).then(|| format!("{before}{shown}{after}"));
+    }
     let rest = ["invalid type: ", "invalid value: "].iter().find_map(|p| reason.strip_prefix(p))?;
     let (found, expected) = rest.rsplit_once(", expected ")?;
-    Some(format!("must be {}, not {}", wanted(expected), given(found)))
+    Some(format!("must be {}, not {}", wanted(expected), shortened(given(found))))
+}
+
+/// The parts of a reason such as "unknown variant `x`, expected `a` or `b`", before, of and after the word.
+fn unknown_word(reason: &str) -> Option<(&str, &str, &str)> {
+    let names = ["unknown variant `", "unknown field `"];
+    let start = names.iter().find(|name| reason.starts_with(**name))?.len();
+    let end = reason.rfind("`, expected ").or_else(|| reason.rfind("`, there are no "))?;
+    Some((&reason[..start], reason.get(start..end)?, &reason[end..]))
+}
+
+/// A value as the reason repeats it: the beginning of a long one.
+fn shortened(value: &str) -> Cow<'_, str> {
+    match value.char_indices().nth(REPEATED_MAX) {
+        Some((end, _)) => format!("{}…", &value[..end]).into(),
+        None => value.into(),
+    }
 }
 
 fn wanted(expected: &str) -> &str {
@@ -17,6 +46,7 @@ fn wanted(expected: &str) -> &str {
         "a boolean" => "true or false",
         "a sequence" => "a list",
         "a map" => "an object",
+        "string or map" => "a string",
         "unit" => "null",
         other if other.starts_with("struct ") => "an object",
         other => other,
@@ -28,7 +58,7 @@ fn given(found: &str) -> &str {
     match found {
         "sequence" => "a list",
         "map" => "an object",
-        "unit" | "Option value" => "null",
+        "unit" | "unit value" | "Option value" => "null",
         other => {
             let values = ["integer ", "floating point ", "boolean ", "string ", "character "];
             values.iter().find_map(|name| other.strip_prefix(name)).unwrap_or(other)
@@ -71,6 +101,35 @@ mod tests {
             let error = serde_json::from_str::<Sample>(json).expect_err(json).to_string();
             let reason = error.rsplit_once(" at line ").expect("it ends with the place").0;
             assert_eq!(described(reason).as_deref(), Some(said), "{reason}");
+        }
+    }
+
+    #[test]
+    fn list_for_an_object_is_described_without_a_type_of_rust() {
+        let error = serde_json::from_str::<Sample>(r#"{"inner":[]}"#).expect_err("no list");
+        let reason = error.to_string();
+        assert!(reason.starts_with("invalid length 0, expected struct Sample with 5 elements"));
+        assert_eq!(described(&reason).as_deref(), Some("must be an object, not a list"));
+    }
+
+    #[test]
+    fn word_of_another_type_must_be_a_string() {
+        let said = described("invalid type: unit value, expected string or map");
+        assert_eq!(said.as_deref(), Some("must be a string, not null"));
+    }
+
+    #[test]
+    fn long_values_are_repeated_in_part() {
+        let long = "é".repeat(4_000);
+        let part = "é".repeat(REPEATED_MAX - 1);
+        let reason = format!("invalid type: string \"{long}\", expected a sequence");
+        assert_eq!(described(&reason), Some(format!("must be a list, not \"{part}…")));
+        for (before, after) in [
+            ("unknown variant `", "`, expected `a` or `b`"),
+            ("unknown field `", "`, there are no fields"),
+        ] {
+            let said = described(&format!("{before}{long}{after}"));
+            assert_eq!(said, Some(format!("{before}{part}é…{after}")));
         }
     }
 

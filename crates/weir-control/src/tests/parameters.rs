@@ -28,6 +28,27 @@ async fn control_character_in_any_parameter_is_refused_and_named() {
     assert!(walked > 500, "{walked} requests");
 }
 
+#[tokio::test]
+async fn parameter_that_an_operation_does_not_have_is_refused_and_named() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let document = serde_json::to_value(crate::openapi()).expect("a document serialises");
+    let mut walked = 0;
+    for (path, item) in document["paths"].as_object().expect("an object") {
+        // Programs that probe a process, and the provider of a sign-in, can add parameters of their own.
+        if !path.starts_with("/api/") || path.ends_with("/oidc/callback") {
+            continue;
+        }
+        for method in item.as_object().expect("an object").keys() {
+            let path = path.replace("{tenant}", &ada.tenant);
+            let ask = plane.ask(&method.to_uppercase(), &format!("{path}?dry_run=true"));
+            assert_eq!(ask.bearer(&ada.token).send().await.refused_field(), "dry_run", "{path}");
+            walked += 1;
+        }
+    }
+    assert!(walked > 100, "{walked} requests");
+}
+
 /// The path with this value of a parameter, and a placeholder for each other parameter except `{tenant}`.
 fn with_value(path: &str, operation: &Value, parameter: &Value, value: &str) -> Option<String> {
     let name = parameter["name"].as_str()?;

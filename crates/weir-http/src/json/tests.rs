@@ -16,6 +16,12 @@ struct Sample {
     tags: BTreeMap<String, String>,
     #[serde(default)]
     limits: Vec<Limit>,
+    mode: Option<Mode>,
+}
+
+#[derive(Debug, Deserialize)]
+enum Mode {
+    On,
 }
 
 #[derive(Debug, Deserialize)]
@@ -57,6 +63,10 @@ async fn each_way_of_being_wrong_has_its_status_and_field() {
         ("{\"name\":\"a\",\"limits\":[{\"window_ms\":1},{}]}", 422, "limits[1].window_ms"),
         ("{\"name\":\"a\",\"limits\":[{\"window_ms\":-1}]}", 422, "limits[0].window_ms"),
         ("{\"name\":\"a\",\"limits\":[[1]]}", 422, "limits[0]"),
+        ("{\"name\":\"a\",\"mode\":\"off\"}", 422, "mode"),
+        ("{\"name\":\"a\",\"mode\":1}", 422, "mode"),
+        ("{\"name\":\"a\",\"mode\":[]}", 422, "mode"),
+        ("{\"name\":\"a\",\"mode\":{}}", 422, "mode"),
     ];
     for (body, status, field) in cases {
         let (seen_status, seen_field) = refused("application/json", body).await;
