@@ -63,7 +63,10 @@ pub enum Surface {
 /// The programs that read the answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Audience {
+    /// Browsers that show pages.
     Any,
+    /// Programs, which show no pages: a short policy permits nothing.
+    Programs,
     /// No browser, so headers that only browsers obey are left out.
     Proxies,
 }
@@ -82,9 +85,12 @@ impl Surface {
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The policy of every answer whose route sets no other.
+/// The policy of every answer whose route sets no other, in a plane with pages.
 pub const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; \
      object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+/// The policy of every answer whose route sets no other, in a plane without pages.
+pub const POLICY_WITHOUT_PAGES: &str = "default-src 'none'; frame-ancestors 'none'";
 
 /// Adds the problems for unknown paths and methods to a router. Add layers that answer requests themselves after this.
 pub fn with_fallbacks(router: Router) -> Router {
@@ -111,6 +117,12 @@ impl Plane {
     #[must_use]
     pub fn serving(self, surface: Surface) -> Self {
         Self { surface, ..self }
+    }
+
+    /// The same plane without pages, with a policy that is shorter by 94 bytes an answer.
+    #[must_use]
+    pub fn for_programs(self) -> Self {
+        Self { audience: Audience::Programs, ..self }
     }
 
     /// The same plane without the headers that only browsers obey.
@@ -193,8 +205,10 @@ impl Plane {
         // No other answer has this value, so HTTP/2 must not add it to the table of headers, where it would replace others.
         id.set_sensitive(true);
         headers.insert(X_REQUEST_ID, id);
-        if self.audience == Audience::Any {
-            add_security_headers(headers);
+        match self.audience {
+            Audience::Any => add_security_headers(headers, PAGES),
+            Audience::Programs => add_security_headers(headers, NO_PAGES),
+            Audience::Proxies => {}
         }
         response
     }
@@ -230,8 +244,11 @@ fn panicked(payload: &(dyn Any + Send)) -> Problem {
     Problem::internal(format!("panic: {message}"))
 }
 
-fn add_security_headers(headers: &mut HeaderMap) {
-    // Constants: made for each answer, the values would be validated each time.
+// Constants: made for each answer, the values would be validated each time.
+const PAGES: HeaderValue = HeaderValue::from_static(CONTENT_SECURITY_POLICY);
+const NO_PAGES: HeaderValue = HeaderValue::from_static(POLICY_WITHOUT_PAGES);
+
+fn add_security_headers(headers: &mut HeaderMap, policy: HeaderValue) {
     const ALWAYS: [(HeaderName, HeaderValue); 4] = [
         (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
         (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
@@ -244,16 +261,12 @@ fn add_security_headers(headers: &mut HeaderMap) {
             HeaderValue::from_static("same-origin"),
         ),
     ];
-    const UNLESS_SET: [(HeaderName, HeaderValue); 2] = [
-        (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(CONTENT_SECURITY_POLICY)),
-        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
-    ];
+    const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
     for (name, value) in ALWAYS {
         headers.insert(name, value);
     }
-    for (name, value) in UNLESS_SET {
-        headers.entry(name).or_insert(value);
-    }
+    headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(policy);
+    headers.entry(header::CACHE_CONTROL).or_insert(NO_STORE);
 }
 
 #[cfg(test)]

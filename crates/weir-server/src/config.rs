@@ -17,6 +17,7 @@ pub use self::mail::MailArgs;
 pub use self::oidc::OidcArgs;
 use self::problems::Problems;
 pub use self::redis::RedisArgs;
+use crate::telemetry;
 
 mod control;
 mod database;
@@ -71,6 +72,9 @@ impl Settings {
     pub fn parse(args: &ServeArgs) -> anyhow::Result<Self> {
         let mut problems = Problems::default();
         let (runs_control, runs_gate) = problems.roles(&args.roles);
+        if let Err(error) = telemetry::parse(&args.log) {
+            problems.add(error.to_string());
+        }
         let database_url = problems.database_url(&args.database);
         let gate_database_url = if runs_control && runs_gate {
             problems.gate_database_url(&args.gate, &args.database)

@@ -50,10 +50,10 @@ const TESTER_BUDGET: Duration = Duration::from_secs(1);
 
 /// Runs `weir serve`.
 pub async fn run(mut args: ServeArgs) -> anyhow::Result<()> {
-    telemetry::start(&args.log, Lines::ByTerminal)?;
     args.control.jwt_key = config::jwt_key_of_environment();
     args.gate.webhook_key = config::webhook_key_of_environment();
     let mut settings = Settings::parse(&args)?;
+    telemetry::start(&args.log, Lines::ByTerminal)?;
     limit_connections(&mut settings);
     let running = Running::default();
     lifecycle::stop_on_signal(&running, settings.drain)?;
@@ -272,7 +272,7 @@ pub fn start_gate(
     running.spawn("rulebook follower", follower.run(redis, running.stop.clone()));
     let router = weir_gate::router(state.clone(), &settings.dashboard_origins);
     // Bodies and Redis have deadlines of their own, and a gate waits for nothing else.
-    let mut plane = Plane::new(router, plane_settings(None));
+    let mut plane = Plane::new(router, plane_settings(None)).for_programs();
     if let Some(listener) = rls {
         let meters = run_rate_limit_service(state, listener, &settings.listener, running)?;
         plane = plane.with_meters("rls", meters);

@@ -17,8 +17,7 @@ pub enum Lines {
 
 /// Starts logging to standard error. `filter` has the syntax of `WEIR_LOG`.
 pub fn start(filter: &str, lines: Lines) -> anyhow::Result<()> {
-    let filter = EnvFilter::try_new(filter)
-        .map_err(|error| anyhow::anyhow!("WEIR_LOG is not a filter such as `info`: {error}"))?;
+    let filter = parse(filter)?;
     let builder = fmt().with_env_filter(filter).with_writer(std::io::stderr);
     let terminal = std::io::stderr().is_terminal();
     if lines == Lines::Plain || terminal {
@@ -27,6 +26,12 @@ pub fn start(filter: &str, lines: Lines) -> anyhow::Result<()> {
         drop(builder.json().flatten_event(true).try_init());
     }
     Ok(())
+}
+
+/// Parses a filter with the syntax of `WEIR_LOG`.
+pub fn parse(filter: &str) -> anyhow::Result<EnvFilter> {
+    EnvFilter::try_new(filter)
+        .map_err(|error| anyhow::anyhow!("WEIR_LOG must be a filter such as `info`: {error}"))
 }
 
 /// Prints the reason for which the process ends.

@@ -78,6 +78,22 @@ async fn every_answer_has_the_security_headers_and_our_request_id() {
 }
 
 #[tokio::test]
+async fn plane_for_programs_has_a_short_policy_and_the_other_headers() {
+    let router = Router::new().route("/fine", get(|| async { "fine" }));
+    let settings = PlaneSettings { request_ids: RequestIds::new(|| 33), request_deadline: None };
+    let plane = Plane::new(with_fallbacks(router), settings);
+    let mut answers = Vec::new();
+    for plane in [plane.clone(), plane.for_programs()] {
+        let request = Request::builder().uri("/fine").body(Body::empty()).expect("valid");
+        answers.push(plane.answer(request).await.headers().clone());
+    }
+    let policies = answers.iter_mut().map(|headers| headers.remove("content-security-policy"));
+    let expected = [CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"];
+    assert!(policies.eq(expected.map(|policy| Some(HeaderValue::from_static(policy)))));
+    assert_eq!(answers[0], answers[1]);
+}
+
+#[tokio::test]
 async fn plane_for_proxies_leaves_out_what_only_browsers_obey() {
     let router = Router::new().route("/fine", get(|| async { "fine" }));
     let settings = PlaneSettings { request_ids: RequestIds::new(|| 33), request_deadline: None };

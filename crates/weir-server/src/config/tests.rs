@@ -9,7 +9,8 @@ fn args(given: &[&str]) -> ServeArgs {
 }
 
 /// Each setting with a value that it refuses.
-const WRONG: [[&str; 2]; 22] = [
+const WRONG: [[&str; 2]; 23] = [
+    ["--log", "[["],
     ["--roles", "control,gat"],
     ["--redis-url", "http://x"],
     ["--control-addr", "nowhere"],
@@ -41,6 +42,7 @@ fn all_problems_are_reported_at_once() {
     for part in [
         "not `gat`",
         "WEIR_DATABASE_URL (or WEIR_DATABASE_URL_FILE) is missing",
+        "WEIR_LOG must be a filter",
         "WEIR_REDIS_URL cannot",
         "WEIR_CONTROL_ADDR must",
         "WEIR_SIGNUP must",
