@@ -1,24 +1,25 @@
-//! Turns: a large batch lets other requests of its thread run between parts of its work.
+//! Turns: a large batch lets other requests run between parts of its work.
 
 use weir_domain::matching::LIMITS_PER_CHECK_MAX;
+use weir_redis::turn::end_turn;
 
-/// The work of one request since other tasks last ran, in limits.
+/// The work of one request since others last ran, in limits.
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
     limits: usize,
 }
 
-/// The work after which other tasks run: less than 0.1 ms. Preparing and recording a single check is never more, so only
+/// The work after which others run: less than 0.1 ms. Preparing and recording a single check is never more, so only
 /// batches yield.
 const LIMITS_IN_A_TURN: usize = 2 * (LIMITS_PER_CHECK_MAX + 1);
 
 impl Turns {
-    /// Adds the work of one check with `limits` limits, and yields to other tasks after enough work.
+    /// Adds the work of one check with `limits` limits, and lets others run after enough work.
     pub(crate) async fn worked(&mut self, limits: usize) {
         self.limits += limits + 1;
         if self.limits > LIMITS_IN_A_TURN {
             self.limits = 0;
-            tokio::task::yield_now().await;
+            end_turn().await;
         }
     }
 }

@@ -11,6 +11,7 @@
 //! - `usage` estimates the keys of each tenant, from a random sample.
 //! - `placement` chooses the hash tag of a namespace's keys.
 //! - `slots` computes the slot of a hash tag in a cluster.
+//! - `turn` lets others run while a large batch is prepared or recorded.
 //! - `keys` makes the name of every key; no name contains unhashed text from a caller.
 
 pub mod attempts;
@@ -23,6 +24,7 @@ pub mod placement;
 pub mod signal;
 mod slots;
 pub mod suitability;
+pub mod turn;
 pub mod usage;
 
 pub use client::{AddressError, Client, Unsuitable};

@@ -17,6 +17,7 @@ use super::redirect::{Redirect, pause};
 use super::script::Encoded;
 use crate::error::RedisError;
 use crate::placement::Bucket;
+use crate::turn::end_turn;
 
 /// Checks that were sent together, and their reply.
 pub(super) type Replied<'a, 'b> = (&'a [Asked<'b>], Result<Reply, RedisError>);
@@ -43,7 +44,7 @@ struct Attempt<'a, 'b> {
     pauses: u32,
 }
 
-/// The parts of a batch that are encoded before other tasks run: less than 0.1 ms.
+/// The parts of a batch that are encoded before others run: less than 0.1 ms.
 const PARTS_IN_A_TURN: usize = 4;
 /// The most redirections in a row. More mean that the nodes disagree.
 const REDIRECTIONS_MAX: u32 = 5;
@@ -57,7 +58,7 @@ impl<F: Fn(&[Asked<'_>]) -> Encoded> Sender<'_, F> {
         let mut sent = SmallVec::<[_; 1]>::new();
         for part in cost::parts(asked) {
             if !sent.is_empty() && sent.len().is_multiple_of(PARTS_IN_A_TURN) {
-                tokio::task::yield_now().await;
+                end_turn().await;
             }
             let attempt = Attempt::first(part);
             let queued = self.send(&attempt);
