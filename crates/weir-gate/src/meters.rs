@@ -2,13 +2,11 @@
 //!
 //! Each gate has its own recorder, so the metrics of several gates in one process do not mix.
 
-use std::sync::OnceLock;
 use std::time::Duration;
 
-use metrics::{Counter, Gauge, Histogram, Key, Recorder};
+use metrics::{Counter, Gauge, Histogram};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
 use weir_domain::request::Operation;
-use weir_domain::time::Timestamp;
 use weir_redis::deferred::QueueUse;
 use weir_redis::error::RedisError;
 use weir_redis::limiter::RedisHealth;
@@ -19,8 +17,10 @@ use weir_wire::words::Mode;
 use crate::events::{BufferEvent, DeferredEvent, LeaseEvent, ReservationEvent};
 use crate::primary_meters;
 use crate::refused_callers::{Interface, RefusedCallers};
-use crate::registry::{METADATA, ReadableCounter, Registry};
+use crate::registry::{ReadableCounter, Registry};
 use crate::rls_meters::RlsMeters;
+use crate::rulebook_meters::RulebookMeters;
+use crate::stats_meters::StatsMeters;
 use crate::stock_meters::{Stock, StockMeters};
 use crate::undecided::UNDECIDED_REASONS;
 
@@ -56,28 +56,10 @@ pub(crate) struct Meters {
     redis_seconds: Histogram,
     redis_errors: Vec<(&'static str, Counter)>,
     redis_unreadable: Counter,
-    rulebook_version: Gauge,
-    /// The age of the rulebook, registered with the first rulebook.
-    rulebook_age: OnceLock<Gauge>,
-    /// The age of the disk copy, registered with the first copy.
-    copy_age: OnceLock<Gauge>,
-    rulebook_stale: Gauge,
-    rulebook_polls: Counter,
-    signals_malformed: Counter,
-    rulebook_loads: Counter,
-    rulebook_lineage_changes: Counter,
-    rulebook_failures: Counter,
-    left_out: Gauge,
-    stats_dropped: Counter,
-    stats_failures: Counter,
-    stats_rows: Gauge,
-    stats_seconds: Histogram,
-    stats_written_at: Gauge,
+    pub(crate) rulebook: RulebookMeters,
+    pub(crate) stats: StatsMeters,
     recorder: PrometheusRecorder,
 }
-
-const RULEBOOK_AGE: &str = "weir_rulebook_age_seconds";
-const COPY_AGE: &str = "weir_rulebook_copy_age_seconds";
 
 const BUCKETS: [f64; 12] =
     [0.000_1, 0.000_25, 0.000_5, 0.001, 0.002, 0.004, 0.006, 0.008, 0.01, 0.02, 0.05, 0.1];
@@ -112,18 +94,6 @@ impl Meters {
             let help = "Checks that Redis did not decide, by reason.";
             (kind, names.labelled("weir_redis_errors_total", help, &[("kind", kind)]))
         };
-        for (name, help) in [
-            (
-                RULEBOOK_AGE,
-                "Seconds since the gate last compared its rulebook with Postgres. Absent until a rulebook is loaded.",
-            ),
-            (
-                COPY_AGE,
-                "Seconds for which the copy on disk has been older than the rulebook in force.",
-            ),
-        ] {
-            recorder.describe_gauge(name.into(), None, help.into());
-        }
         Self {
             allowed: outcome("allowed"),
             recorded: outcome("recorded"),
@@ -207,53 +177,8 @@ impl Meters {
             ),
             redis_errors: RedisError::labels().map(redis_error).collect(),
             redis_unreadable: redis_error("unreadable").1,
-            rulebook_version: names
-                .gauge("weir_rulebook_version", "The version of the rulebook in force."),
-            rulebook_age: OnceLock::new(),
-            copy_age: OnceLock::new(),
-            rulebook_stale: names.gauge(
-                "weir_rulebook_stale",
-                "1 while the age of the rulebook exceeds WEIR_RULEBOOK_MAX_AGE_S.",
-            ),
-            rulebook_polls: names.counter(
-                "weir_rulebook_polls_total",
-                "Queries of Postgres for a newer rulebook.",
-            ),
-            signals_malformed: names.counter(
-                "weir_signals_malformed_total",
-                "Messages on the channels of Weir that are not signals.",
-            ),
-            rulebook_loads: names
-                .counter("weir_rulebook_loads_total", "Newer rulebooks that were loaded."),
-            rulebook_lineage_changes: names.counter(
-                "weir_rulebook_lineage_changes_total",
-                "Times that the gate loaded everything because Postgres had another history.",
-            ),
-            rulebook_failures: names.counter(
-                "weir_rulebook_load_failures_total",
-                "Failed attempts to load a rulebook. They are repeated.",
-            ),
-            left_out: names.gauge(
-                "weir_rulebook_left_out",
-                "Keys, rules, overrides and profiles whose newest revision this gate could not read.",
-            ),
-            stats_dropped: names.counter(
-                "weir_stats_dropped_total",
-                "Decisions that could not be recorded.",
-            ),
-            stats_failures: names.counter(
-                "weir_stats_flush_failures_total",
-                "Failed attempts to write statistics. They are repeated.",
-            ),
-            stats_rows: names.gauge("weir_stats_rows", "Rows of statistics in memory."),
-            stats_seconds: names.histogram(
-                "weir_stats_flush_seconds",
-                "Seconds to collect and write the statistics.",
-            ),
-            stats_written_at: names.gauge(
-                "weir_stats_last_success_timestamp_seconds",
-                "Time of the last successful write of statistics, in seconds since 1970.",
-            ),
+            rulebook: RulebookMeters::new(names),
+            stats: StatsMeters::new(names),
             handle: recorder.handle(),
             recorder,
         }
@@ -261,19 +186,12 @@ impl Meters {
 
     /// Sets the age of the rulebook, if there is one, and whether it is stale.
     pub(crate) fn rulebook_age(&self, age: Option<Duration>, stale: bool) {
-        self.set_once_known(&self.rulebook_age, RULEBOOK_AGE, age);
-        self.rulebook_stale.set(f64::from(u8::from(stale)));
+        self.rulebook.set_age(Registry(&self.recorder), age, stale);
     }
 
     /// Sets the time for which the disk copy has been older than the rulebook in force, if there is a copy.
     pub(crate) fn copy_age(&self, age: Option<Duration>) {
-        self.set_once_known(&self.copy_age, COPY_AGE, age);
-    }
-
-    fn set_once_known(&self, gauge: &OnceLock<Gauge>, name: &'static str, age: Option<Duration>) {
-        let Some(age) = age else { return };
-        let register = || self.recorder.register_gauge(&Key::from_static_name(name), &METADATA);
-        gauge.get_or_init(register).set(age.as_secs_f64());
+        self.rulebook.set_copy_age(Registry(&self.recorder), age);
     }
 
     /// The metrics in Prometheus' text format, those of Redis included.
@@ -413,54 +331,9 @@ impl Meters {
         self.redis_data_lost.increment(1);
     }
 
-    /// Counts a signal that is neither a version nor a subject.
-    pub(crate) fn signal_malformed(&self) {
-        self.signals_malformed.increment(1);
-    }
-
-    /// Counts a query for a newer rulebook.
-    pub(crate) fn rulebook_polled(&self) {
-        self.rulebook_polls.increment(1);
-    }
-
     /// Counts a check with a key that holds a value of the wrong type.
     pub(crate) fn redis_unreadable(&self) {
         self.redis_unreadable.increment(1);
-    }
-
-    pub(crate) fn rulebook_applied(&self, version: u64, left_out: usize) {
-        #[expect(clippy::cast_precision_loss, reason = "gauges are doubles")]
-        let (version, left_out) = (version as f64, left_out as f64);
-        self.rulebook_loads.increment(1);
-        self.rulebook_version.set(version);
-        self.left_out.set(left_out);
-    }
-
-    /// Records a collection of the statistics: `dropped` decisions could not be counted, and `rows` rows are in memory.
-    pub(crate) fn stats_collected(&self, dropped: u64, rows: usize) {
-        self.stats_dropped.increment(dropped);
-        #[expect(clippy::cast_precision_loss, reason = "gauges are doubles")]
-        self.stats_rows.set(rows as f64);
-    }
-
-    /// Records a write of the statistics.
-    pub(crate) fn stats_written(&self, took: Duration, now: Timestamp) {
-        #[expect(clippy::cast_precision_loss, reason = "gauges are doubles")]
-        self.stats_written_at.set(now.as_millis() as f64 / 1000.0);
-        self.stats_seconds.record(took.as_secs_f64());
-    }
-
-    pub(crate) fn stats_failed(&self) {
-        self.stats_failures.increment(1);
-    }
-
-    /// Counts a change of lineage: the history of Postgres differs from that of the rulebook in force.
-    pub(crate) fn rulebook_lineage_changed(&self) {
-        self.rulebook_lineage_changes.increment(1);
-    }
-
-    pub(crate) fn rulebook_failed(&self) {
-        self.rulebook_failures.increment(1);
     }
 }
 

@@ -121,7 +121,7 @@ impl Follower {
                 }
                 Wake::Announced(_) => wake.notify_one(),
                 Wake::Malformed => {
-                    state.meters.signal_malformed();
+                    state.meters.rulebook.signal_malformed();
                     wake.notify_one();
                 }
                 Wake::DataLost => {
@@ -172,7 +172,7 @@ impl Follower {
             }
             Ok(()) => {}
             Err(error) => {
-                self.state.meters.rulebook_failed();
+                self.state.meters.rulebook.failed();
                 let reason = Some(error.reason());
                 if self.failing != reason {
                     let version = self.version();
@@ -190,7 +190,7 @@ impl Follower {
     /// Loads the rulebook if Postgres has another version, and reports the version served.
     async fn poll(&mut self) -> Result<(), StoreError> {
         let began = std::time::Instant::now();
-        self.state.meters.rulebook_polled();
+        self.state.meters.rulebook.polled();
         let newest = self.store.rulebook_version().await?;
         let held = self.cache.lock().version();
         if held != Some(newest) {
@@ -252,7 +252,7 @@ impl Follower {
                 let book = next(&mut cache, &before);
                 let version = book.version();
                 state.held.apply(book);
-                state.meters.rulebook_applied(version, cache.left_out());
+                state.meters.rulebook.applied(version, cache.left_out());
                 after_apply(&state, held.filter(|_| whole), version);
                 cache.replaced = Some(before);
             }
@@ -271,7 +271,7 @@ impl Follower {
                 "no rulebook yet: postgres has not answered, and there is no snapshot"
             ),
             Err(error) => {
-                self.state.meters.rulebook_failed();
+                self.state.meters.rulebook.failed();
                 tracing::error!(%error, "the snapshot is damaged: not ready");
             }
         }
@@ -292,7 +292,7 @@ impl Follower {
             state.local.set_live_gates(live_gates);
             state.held.confirm(Duration::from_millis(age_ms));
             state.held.apply(book);
-            state.meters.rulebook_applied(version, cache.left_out());
+            state.meters.rulebook.applied(version, cache.left_out());
             tracing::warn!(rulebook.version = version, "started from the snapshot");
         });
         if let Err(error) = done.await {
@@ -332,7 +332,7 @@ fn after_apply(state: &GateState, forgotten: Option<RulebookVersion>, version: u
         return;
     };
     state.leases.reset_all();
-    state.meters.rulebook_lineage_changed();
+    state.meters.rulebook.lineage_changed();
     tracing::warn!(
         rulebook.held = forgotten.number,
         rulebook.version = version,

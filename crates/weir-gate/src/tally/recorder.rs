@@ -85,7 +85,7 @@ impl Recorder {
                 }
                 Ok(()) => {}
                 Err(error) => {
-                    self.state.meters.stats_failed();
+                    self.state.meters.stats.failed();
                     if !failing {
                         let error = &error as &dyn std::error::Error;
                         tracing::warn!(error, "statistics are kept until they can be written");
@@ -151,7 +151,7 @@ impl Recorder {
     async fn turn(&mut self, with_sketches: bool, deadline: Duration) -> Result<(), StoreError> {
         let (began, now) = (Instant::now(), self.state.clock.now());
         let lost = self.accumulator.collect(&self.state.tally, now);
-        self.state.meters.stats_collected(lost, self.accumulator.row_count());
+        self.state.meters.stats.collected(lost, self.accumulator.row_count());
         let traffic = std::mem::take(&mut self.accumulator.traffic);
         self.state.traffic.add(traffic, self.state.meters.decided_from_memory(), began);
         if with_sketches || self.turns.is_multiple_of(SAMPLES_EVERY) {
@@ -171,7 +171,7 @@ impl Recorder {
             Ok(done) => done?,
             Err(elapsed) => return Err(StoreError::Unavailable(Box::new(elapsed))),
         }
-        self.state.meters.stats_written(began.elapsed(), now);
+        self.state.meters.stats.written(began.elapsed(), now);
         Ok(())
     }
 
