@@ -26,6 +26,7 @@ mod redirect;
 mod refusals;
 mod reset;
 mod script;
+mod script_reply;
 mod sending;
 mod settings;
 mod source;

@@ -2,20 +2,21 @@
 
 mod body;
 mod bulk;
+mod reads;
 mod row;
 mod served;
 
-use serde_json::Value;
-use weir_domain::id::{OverrideId, RuleId, TenantId};
+use weir_domain::id::{OverrideId, TenantId};
 use weir_domain::time::Timestamp;
 
 use crate::connection::PooledConnection;
-use crate::convert::{stored, unsigned, uuid};
+use crate::convert::{stored, uuid};
 use crate::error::StoreError;
-use crate::page::{Listing, Page};
 
 pub use body::OverrideBody;
 pub use bulk::OverrideBulk;
+pub use reads::OverrideFilter;
+pub(crate) use reads::{of_namespace, of_rule};
 pub use row::OverrideRow;
 use row::{Row, query_overrides};
 pub use served::ServedOverride;
@@ -35,24 +36,6 @@ pub struct OverrideWrite {
     pub managed_by: Option<String>,
     /// The current time.
     pub now: Timestamp,
-}
-
-/// Restricts a list of overrides. A field that is `None` does not restrict it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct OverrideFilter {
-    /// Only overrides of this rule.
-    pub rule_id: Option<RuleId>,
-    /// Only overrides of the rules in these namespaces.
-    pub namespaces: Option<Vec<String>>,
-    /// Only overrides with this text in a value of their subject, in any case.
-    pub subject: Option<String>,
-}
-
-impl OverrideFilter {
-    /// The overrides of a rule.
-    pub fn of_rule(rule_id: RuleId) -> Self {
-        Self { rule_id: Some(rule_id), ..Self::default() }
-    }
 }
 
 /// The table of overrides.
@@ -205,210 +188,6 @@ impl<'t> Overrides<'t> {
         .await?;
         Ok(Some(row))
     }
-
-    /// Returns the override with this id.
-    pub async fn find(
-        self,
-        tenant_id: TenantId,
-        id: OverrideId,
-    ) -> Result<Option<OverrideRow>, StoreError> {
-        let row = query_overrides!(
-            "-- overrides.find
-            SELECT",
-            "FROM overrides
-            WHERE tenant_id = $1 AND id = $2",
-            uuid(tenant_id.to_u128()),
-            uuid(id.to_u128()),
-        )
-        .fetch_optional(self.conn)
-        .await?;
-        Ok(row.map(OverrideRow::from))
-    }
-
-    /// Returns at most `most` existing overrides of the rules and subjects of `bodies`, in the order of their ids, each
-    /// with its spec.
-    pub async fn of_subjects(
-        self,
-        tenant_id: TenantId,
-        bodies: &[OverrideBody],
-        most: u32,
-    ) -> Result<Vec<(OverrideId, Value)>, StoreError> {
-        bulk::of_subjects(self.conn, tenant_id, bodies, most).await
-    }
-
-    /// Returns the sets of rules as code that own existing overrides of the rules and subjects of `bodies` with another content,
-    /// each with the number of these overrides, in the order of their names.
-    pub async fn changed_sets(
-        self,
-        tenant_id: TenantId,
-        bodies: &[OverrideBody],
-    ) -> Result<Vec<(String, u64)>, StoreError> {
-        bulk::changed_sets(self.conn, tenant_id, bodies).await
-    }
-
-    /// Returns the overrides with these rules and digests of subjects, in the order of their ids.
-    pub async fn of_keys(
-        self,
-        tenant_id: TenantId,
-        keys: &[(RuleId, [u8; 32])],
-    ) -> Result<Vec<OverrideRow>, StoreError> {
-        bulk::of_keys(self.conn, tenant_id, keys).await
-    }
-
-    /// Lists the overrides of a tenant, oldest first.
-    pub async fn list(
-        self,
-        tenant_id: TenantId,
-        filter: &OverrideFilter,
-        page: &Page<OverrideId>,
-    ) -> Result<Listing<OverrideRow>, StoreError> {
-        let rows = query_overrides!(
-            "-- overrides.list
-            SELECT",
-            "FROM overrides
-            WHERE tenant_id = $1
-                AND ($2::uuid IS NULL OR rule_id = $2)
-                AND ($3::uuid IS NULL OR id > $3)
-                AND (
-                    $5::text IS NULL
-                    OR EXISTS (
-                        SELECT FROM jsonb_each_text(subject) AS attribute
-                        WHERE strpos(lower(attribute.value), lower($5)) > 0
-                    )
-                )
-                AND (
-                    $6::text[] IS NULL
-                    OR rule_id IN (
-                        SELECT id FROM rules WHERE tenant_id = $1 AND namespace = ANY($6)
-                    )
-                )
-            ORDER BY id
-            LIMIT $4",
-            uuid(tenant_id.to_u128()),
-            filter.rule_id.map(|id| uuid(id.to_u128())),
-            page.after.map(|id| uuid(id.to_u128())),
-            page.fetch(),
-            filter.subject,
-            filter.namespaces.as_deref(),
-        )
-        .fetch_all(self.conn)
-        .await?;
-        Ok(page.listing(rows.into_iter().map(OverrideRow::from).collect()))
-    }
-
-    /// Returns the overrides of a rule for these subjects.
-    pub async fn for_subjects(
-        self,
-        tenant_id: TenantId,
-        rule_id: RuleId,
-        subject_digests: &[[u8; 32]],
-    ) -> Result<Vec<OverrideRow>, StoreError> {
-        let digests: Vec<Vec<u8>> = subject_digests.iter().map(|digest| digest.to_vec()).collect();
-        let rows = query_overrides!(
-            "-- overrides.for_subjects
-            SELECT",
-            "FROM overrides
-            WHERE tenant_id = $1 AND rule_id = $2 AND subject_digest = ANY ($3)
-            ORDER BY id",
-            uuid(tenant_id.to_u128()),
-            uuid(rule_id.to_u128()),
-            &digests,
-        )
-        .fetch_all(self.conn)
-        .await?;
-        Ok(rows.into_iter().map(OverrideRow::from).collect())
-    }
-
-    /// Returns the overrides of a set of rules as code.
-    pub async fn of_set(
-        self,
-        tenant_id: TenantId,
-        set: &str,
-    ) -> Result<Vec<OverrideRow>, StoreError> {
-        let rows = query_overrides!(
-            "-- overrides.of_set
-            SELECT",
-            "FROM overrides
-            WHERE tenant_id = $1 AND managed_by = $2
-            ORDER BY id",
-            uuid(tenant_id.to_u128()),
-            set,
-        )
-        .fetch_all(self.conn)
-        .await?;
-        Ok(rows.into_iter().map(OverrideRow::from).collect())
-    }
-
-    /// Returns the number of overrides of a rule.
-    pub async fn count_of_rule(
-        self,
-        tenant_id: TenantId,
-        rule_id: RuleId,
-    ) -> Result<u64, StoreError> {
-        let count = sqlx::query_scalar!(
-            r#"-- overrides.count_of_rule
-            SELECT count(*) AS "count!" FROM overrides WHERE tenant_id = $1 AND rule_id = $2"#,
-            uuid(tenant_id.to_u128()),
-            uuid(rule_id.to_u128()),
-        )
-        .fetch_one(self.conn)
-        .await?;
-        Ok(unsigned(count))
-    }
-
-    /// Returns the number of overrides of a tenant.
-    pub async fn count(self, tenant_id: TenantId) -> Result<u64, StoreError> {
-        let count = sqlx::query_scalar!(
-            r#"-- overrides.count
-            SELECT count(*) AS "count!" FROM overrides WHERE tenant_id = $1"#,
-            uuid(tenant_id.to_u128()),
-        )
-        .fetch_one(self.conn)
-        .await?;
-        Ok(unsigned(count))
-    }
-}
-
-/// All overrides of a rule, including expired ones.
-pub(crate) async fn of_rule(
-    conn: &mut PooledConnection,
-    tenant_id: TenantId,
-    rule_id: RuleId,
-) -> Result<Vec<OverrideRow>, StoreError> {
-    let rows = query_overrides!(
-        "-- overrides.of_rule
-        SELECT",
-        "FROM overrides
-        WHERE tenant_id = $1 AND rule_id = $2
-        ORDER BY id",
-        uuid(tenant_id.to_u128()),
-        uuid(rule_id.to_u128()),
-    )
-    .fetch_all(conn)
-    .await?;
-    Ok(rows.into_iter().map(OverrideRow::from).collect())
-}
-
-/// All overrides of a namespace's rules, including expired ones.
-pub(crate) async fn of_namespace(
-    conn: &mut PooledConnection,
-    tenant_id: TenantId,
-    namespace: &str,
-) -> Result<Vec<OverrideRow>, StoreError> {
-    let rows = query_overrides!(
-        "-- overrides.of_namespace
-        SELECT",
-        "FROM overrides
-        WHERE
-            tenant_id = $1
-            AND rule_id IN (SELECT r.id FROM rules r WHERE r.tenant_id = $1 AND r.namespace = $2)
-        ORDER BY id",
-        uuid(tenant_id.to_u128()),
-        namespace,
-    )
-    .fetch_all(conn)
-    .await?;
-    Ok(rows.into_iter().map(OverrideRow::from).collect())
 }
 
 async fn lock(

@@ -26,7 +26,7 @@ use super::program::{Request, is_unknown};
 use super::queue::FairQueue;
 use super::redirect::Redirect;
 use super::refusals::Refusals;
-use super::script;
+use super::script_reply::{self, ScriptReply};
 use super::settings::LimiterSettings;
 use super::status::Status;
 use super::timeouts::Timeouts;
@@ -270,8 +270,8 @@ impl Batcher {
         let took = answered.saturating_duration_since(sent);
         self.status.count_call(took);
         self.trace(&batch, took, result.as_ref().err());
-        match result.and_then(|value| script::reply(&encoded(&batch), value)) {
-            Ok(script::Reply::Answers(all)) => {
+        match result.and_then(|value| script_reply::read(&encoded(&batch), value)) {
+            Ok(ScriptReply::Answers(all)) => {
                 self.answered();
                 let as_estimated = took_its_cost(&all);
                 for (mut pending, answers) in batch.into_iter().zip(all) {
@@ -279,7 +279,7 @@ impl Batcher {
                 }
                 Ok(CallEnd::Decided { as_estimated })
             }
-            Ok(script::Reply::OtherPeriod(now)) => {
+            Ok(ScriptReply::OtherPeriod(now)) => {
                 self.answered();
                 // The script compared periods before it read or wrote anything, so the other checks can be sent again.
                 Ok(CallEnd::Repeated(reply_other_period(batch, now)))

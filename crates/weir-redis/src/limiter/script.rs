@@ -1,13 +1,12 @@
-//! Encodes the arguments of the script and reads its reply. No other Rust code contains positions. The script begins with the
-//! contract.
+//! Encodes the arguments of the script, which begins with the contract. `script_reply` reads its reply. No other Rust code
+//! contains positions.
 
 use std::sync::LazyLock;
 
-use redis::{Cmd, Value};
+use redis::Cmd;
 use smallvec::SmallVec;
 use weir_domain::algorithm::{PeriodBounds, Quota, SLACK_US};
 use weir_domain::charge::RuleCharge;
-use weir_domain::decide::Decision;
 use weir_domain::draft::Over;
 use weir_domain::id::TenantId;
 use weir_domain::limit::EXACT_MAX;
@@ -15,9 +14,8 @@ use weir_domain::request::Operation;
 use weir_domain::reservation::Settlement;
 use weir_domain::time::Micros;
 
-use super::asked::{Answer, Asked};
-use super::source::{ACQUIRE, CONSUME_ONE, FOREVER, SCRIPT, operation};
-use crate::error::RedisError;
+use super::asked::Asked;
+use super::source::{ACQUIRE, CONSUME_ONE, SCRIPT, operation};
 use crate::keys;
 use crate::placement::{Bucket, Owner};
 
@@ -27,19 +25,8 @@ pub(super) static HASH: LazyLock<String> =
 
 /// The time to live of the record of an idempotency key, in milliseconds.
 const RECORD_MS: u64 = 60_000;
-const NUMBERS_PER_LIMIT: usize = 5;
 /// The number of keys, checks and limits that are held without an allocation. Most callers have one or two.
 const FEW: usize = 4;
-/// The first numbers of answers that are not decisions.
-const REPEATED: f64 = 2.0;
-const KEY_REUSED: f64 = 3.0;
-const DECIDED_WITHOUT_LIMITS: f64 = 4.0;
-const UNREADABLE: f64 = 5.0;
-const NOT_OPEN: f64 = 6.0;
-#[expect(clippy::cast_precision_loss, reason = "it is exactly representable")]
-const NEVER: f64 = FOREVER as f64;
-const CUT_SHORT: RedisError = RedisError::BadReply("cut short");
-
 /// The checks of one caller, encoded by the caller's task, so that the batcher only joins them.
 #[derive(Debug)]
 pub(super) struct Encoded {
@@ -58,46 +45,10 @@ pub(super) struct Encoded {
 
 /// The decisions that are expected for a check.
 #[derive(Debug, Clone, Copy)]
-struct Expected {
-    limits: usize,
+pub(super) struct Expected {
+    pub(super) limits: usize,
     /// Of an operation on a reservation or on leases: its settlement follows the decisions.
-    settlement: Option<fn(u64, u64) -> Settlement>,
-}
-
-/// The reply to a call.
-#[derive(Debug)]
-pub(super) enum Reply {
-    /// One answer to each check of each caller.
-    Answers(Vec<Vec<Answer>>),
-    /// The periods of a quota did not hold this time; nothing was done.
-    OtherPeriod(Micros),
-}
-
-/// Reads the reply to these callers' checks, of which there is at least one.
-pub(super) fn reply(all: &[&Encoded], value: Value) -> Result<Reply, RedisError> {
-    let (numbers, texts) = match value {
-        Value::Array(items) => {
-            let mut items = items.into_iter();
-            (items.next(), items)
-        }
-        numbers => (Some(numbers), Vec::new().into_iter()),
-    };
-    let Some(Value::BulkString(numbers)) = numbers else {
-        return Err(RedisError::BadReply("no numbers"));
-    };
-    let mut answers = Answers { now: Micros::default(), numbers: &numbers, texts };
-    let now = Micros(answers.take()?);
-    if answers.numbers.is_empty() {
-        return Ok(Reply::OtherPeriod(now));
-    }
-    answers.now = now;
-    let mut own =
-        |encoded: &&Encoded| encoded.expected.iter().map(|&check| answers.next(check)).collect();
-    let all = all.iter().map(&mut own).collect::<Result<_, _>>()?;
-    if !answers.numbers.is_empty() {
-        return Err(RedisError::BadReply("another number of checks"));
-    }
-    Ok(Reply::Answers(all))
+    pub(super) settlement: Option<fn(u64, u64) -> Settlement>,
 }
 
 impl Encoded {
@@ -122,6 +73,11 @@ impl Encoded {
     /// The same checks, to be decided only while Redis' clock is more than a second before `end`.
     pub(super) fn only_before(self, end: Micros) -> Self {
         Self { until_us: self.until_us.min(end.0), ..self }
+    }
+
+    /// The decisions that are expected, for each check.
+    pub(super) fn expected(&self) -> &[Expected] {
+        &self.expected
     }
 
     /// Whether the script would accept the periods at this time.
@@ -322,127 +278,6 @@ pub(super) fn command(
         command.arg(text);
     }
     command
-}
-
-/// A reply that is read one check after another.
-struct Answers<'a, I> {
-    now: Micros,
-    numbers: &'a [u8],
-    texts: I,
-}
-
-impl<I: Iterator<Item = Value>> Answers<'_, I> {
-    /// Reads the answer to the next check.
-    fn next(&mut self, expected: Expected) -> Result<Answer, RedisError> {
-        let first = self.numbers.first_chunk().map(|bytes| f64::from_le_bytes(*bytes));
-        match first.ok_or(RedisError::BadReply("another number of checks"))? {
-            DECIDED_WITHOUT_LIMITS => {
-                self.take()?;
-                Ok(Answer::Decided(self.now, Vec::new()))
-            }
-            KEY_REUSED => {
-                self.take()?;
-                Ok(Answer::KeyReused)
-            }
-            UNREADABLE => {
-                self.take()?;
-                let key = self.text()?;
-                Ok(Answer::Unreadable(String::from_utf8_lossy(&key).into_owned()))
-            }
-            NOT_OPEN => {
-                self.take()?;
-                Ok(Answer::NotOpen)
-            }
-            REPEATED => self.repeated(expected),
-            _ => {
-                let decisions = self.decisions(expected.limits)?;
-                Ok(match expected.settlement {
-                    None => Answer::Decided(self.now, decisions),
-                    Some(make) => {
-                        Answer::Settled(self.now, None, decisions, self.settlement(make)?)
-                    }
-                })
-            }
-        }
-    }
-
-    /// Reads a record of an answer. The rest of the reply can be read even if the record is damaged.
-    fn repeated(&mut self, expected: Expected) -> Result<Answer, RedisError> {
-        self.take()?;
-        let length = usize::try_from(self.take()?).unwrap_or(usize::MAX).saturating_mul(8);
-        let (numbers, rest) = self.numbers.split_at_checked(length).ok_or(CUT_SHORT)?;
-        self.numbers = rest;
-        let text = self.text()?;
-        let mut record = Answers { now: self.now, numbers, texts: std::iter::empty() };
-        let decisions = match length / 8 {
-            1 => Ok(Vec::new()),
-            count => {
-                let settlements = usize::from(expected.settlement.is_some());
-                record.decisions((count / NUMBERS_PER_LIMIT).saturating_sub(settlements))
-            }
-        };
-        let settlement = expected.settlement.map(|make| record.settlement(make)).transpose();
-        Ok(match (decisions, String::from_utf8(text), settlement) {
-            (Ok(decisions), Ok(text), Ok(None)) => Answer::Repeated(self.now, text, decisions),
-            (Ok(decisions), Ok(text), Ok(Some(settlement))) => {
-                Answer::Settled(self.now, Some(text), decisions, settlement)
-            }
-            _ => Answer::Unreadable("a record of an idempotency key".to_owned()),
-        })
-    }
-
-    fn text(&mut self) -> Result<Vec<u8>, RedisError> {
-        match self.texts.next() {
-            Some(Value::BulkString(text)) => Ok(text),
-            _ => Err(RedisError::BadReply("an answer without its text")),
-        }
-    }
-
-    fn decisions(&mut self, limits: usize) -> Result<Vec<Decision>, RedisError> {
-        if self.numbers.len() < limits.saturating_mul(NUMBERS_PER_LIMIT * 8) {
-            return Err(RedisError::BadReply("another number of limits"));
-        }
-        let mut decisions = Vec::with_capacity(limits);
-        for _ in 0..limits {
-            decisions.push(Decision {
-                allowed: self.take()? == 1,
-                remaining: self.take()?,
-                reset_after_ms: self.take()?,
-                retry_after_ms: self.take_unless_never()?,
-                delay_ms: self.take()?,
-            });
-        }
-        Ok(decisions)
-    }
-
-    /// Reads the numbers after the decisions of a reserve or commit.
-    fn settlement(&mut self, make: fn(u64, u64) -> Settlement) -> Result<Settlement, RedisError> {
-        self.take()?;
-        let settlement = make(self.take()?, self.take()?);
-        self.take()?;
-        self.take()?;
-        Ok(settlement)
-    }
-
-    fn take_unless_never(&mut self) -> Result<Option<u64>, RedisError> {
-        let (number, rest) = self.numbers.split_first_chunk().ok_or(CUT_SHORT)?;
-        if f64::from_le_bytes(*number) == NEVER {
-            self.numbers = rest;
-            return Ok(None);
-        }
-        self.take().map(Some)
-    }
-
-    /// Reads the next number: whole, from 0 to 2^53.
-    fn take(&mut self) -> Result<u64, RedisError> {
-        let (number, rest) = self.numbers.split_first_chunk().ok_or(CUT_SHORT)?;
-        self.numbers = rest;
-        let number = f64::from_le_bytes(*number);
-        #[expect(clippy::cast_precision_loss, reason = "it is exactly representable")]
-        let fits = (0.0..=EXACT_MAX as f64).contains(&number);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it fits")]
-        fits.then_some(number as u64).ok_or(RedisError::BadReply("a number out of bounds"))
-    }
 }
 
 pub(super) fn number(whole: u64) -> [u8; 8] {
