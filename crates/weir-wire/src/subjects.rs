@@ -72,7 +72,7 @@ pub struct SubjectOfRule {
     #[serde(rename = "override")]
     pub exception: Option<OverrideAnswer>,
     /// The present state of the limits, those of the override if it has limits. A limit that denies with units left blocks the
-    /// subject, by `block_ms` of its rule, for `retry_after_ms`.
+    /// subject, by `block_ms` of its rule, for `retry_after_ms`. If Redis did not answer, `remaining` and `reset_after_ms` are null.
     pub limits: Vec<LimitAnswer>,
 }
 

@@ -33,3 +33,22 @@ pub(crate) fn limit_answer(
         refunded: None,
     }
 }
+
+/// A limit whose counter could not be read, in JSON: what is left is null.
+pub(crate) fn unread_limit_answer(active: &ActiveRule, limit: &Limit, now: Micros) -> LimitAnswer {
+    let algorithm = &limit.algorithm;
+    LimitAnswer {
+        rule: Arc::clone(active.name()),
+        rule_id: Arc::clone(active.id_text()),
+        algorithm: AlgorithmName::from(algorithm),
+        mode: active.rule.mode().into(),
+        allowed: true,
+        limit: algorithm.limit(),
+        remaining: None,
+        window_ms: calendar::window_ms(algorithm, now),
+        reset_after_ms: None,
+        retry_after_ms: Some(0),
+        delay_ms: 0,
+        refunded: None,
+    }
+}

@@ -9,14 +9,14 @@ use weir_domain::id::{OverrideId, TenantId};
 use weir_domain::overrides::{Active, Effect};
 use weir_domain::rulebook::ActiveRule;
 use weir_domain::spread::SpreadBy;
-use weir_domain::time::Timestamp;
+use weir_domain::time::{Micros, Timestamp};
 use weir_http::problem::Problem;
 use weir_redis::limiter::Limiter;
 use weir_wire::check::LimitAnswer;
 
 use super::active::charge_of;
 use super::counters::{CountersError, inspect};
-use super::limit_answer::limit_answer;
+use super::limit_answer::{limit_answer, unread_limit_answer};
 use super::subject::subject_values;
 
 /// A subject of a rule, with the override that applies to it.
@@ -58,6 +58,14 @@ impl RuleSubject {
     /// The id of the override that applies to the subject.
     pub(crate) fn override_id(&self) -> Option<OverrideId> {
         self.exception.as_ref().map(|active| active.id)
+    }
+
+    /// The limits of the subject if their counters could not be read.
+    pub(crate) fn unread_limits(&self, now: Timestamp) -> Vec<LimitAnswer> {
+        let now = Micros::from_ms(now.as_millis_u64());
+        let charge = self.charge();
+        let limits = charge.iter().flat_map(RuleCharge::limits);
+        limits.map(|limit| unread_limit_answer(&self.active, limit, now)).collect()
     }
 
     /// The charge of the subject, if limits apply to it. The conditions of the rule are ignored.

@@ -1,9 +1,9 @@
 //! `POST /tenants/{tenant}/subjects/inspect`
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 
 use axum::extract::State;
+use futures_util::future::try_join_all;
 use weir_domain::id::{OverrideId, TenantId};
 use weir_domain::overrides::override_keys;
 use weir_domain::request::{DEFAULT_NAMESPACE, Operation, Request, RequestDraft};
@@ -13,6 +13,7 @@ use weir_domain::subject::shown_value;
 use weir_http::json::Json;
 use weir_http::problem::Problem;
 use weir_store::{DenialFilter, OverrideRow, Page, RuleRow, Tx};
+use weir_wire::check::LimitAnswer;
 use weir_wire::problem::FieldProblem;
 use weir_wire::subjects::{
     InspectSubjectAnswer, InspectSubjectBody, SUBJECT_DENIALS_MAX, SUBJECT_RULES_MAX, SubjectOfRule,
@@ -23,13 +24,15 @@ use crate::answers::to_value;
 use crate::error::ControlError;
 use crate::overrides::override_answer;
 use crate::rule_service::{
-    CheckedRule, RuleSubject, active_rule, limits_of, spread_by, subject_digest, subject_values,
+    CheckedRule, CountersError, RuleSubject, active_rule, limits_of, spread_by, subject_digest,
+    subject_values,
 };
 use crate::state::ControlState;
 use crate::stats::denials::entry;
 
 /// Inspect the counters of one subject across all rules that count by its attributes. Conditions are ignored. Nothing is
-/// counted.
+/// counted. While Redis does
+/// not answer, what is left of a limit is null.
 #[utoipa::path(post, path = "/tenants/{tenant}/subjects/inspect", operation_id = "subjects_inspect", tag = "subjects",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     request_body = InspectSubjectBody,
@@ -115,36 +118,54 @@ async fn states(
     overrides: &[OverrideRow],
     attributes: &BTreeMap<String, String>,
 ) -> Result<Vec<SubjectOfRule>, ControlError> {
+    let by_namespace = rows.chunk_by(|one, other| one.namespace == other.namespace);
+    let read =
+        by_namespace.map(|rows| of_namespace(control, tenant_id, rows, overrides, attributes));
+    // At once: if Redis does not answer, the time of one is the time of all.
+    Ok(try_join_all(read).await?.concat())
+}
+
+/// The state of the subject in each of these rules of one namespace. If Redis does not answer, what is left of their
+/// limits is null.
+async fn of_namespace(
+    control: &ControlState,
+    tenant_id: TenantId,
+    rows: &[RuleRow],
+    overrides: &[OverrideRow],
+    attributes: &BTreeMap<String, String>,
+) -> Result<Vec<SubjectOfRule>, ControlError> {
     let by_id: HashMap<OverrideId, &OverrideRow> =
         overrides.iter().map(|row| (row.id, row)).collect();
     let now = control.clock.now();
-    let mut data = Vec::with_capacity(rows.len());
-    for rows in rows.chunk_by(|one, other| one.namespace == other.namespace) {
-        let subject = |row: &RuleRow| -> Result<RuleSubject, ControlError> {
-            let active = active_rule(row, overrides)?;
-            let subject = subject_of(&active.rule, attributes);
-            Ok(RuleSubject::new((active, spread_by(row)), subject, now)?)
-        };
-        let subjects = rows.iter().map(subject).collect::<Result<Vec<_>, _>>()?;
-        let namespace = &rows[0].namespace;
-        let limits = limits_of(&control.limiter, tenant_id, namespace, &subjects).await?;
-        for (subject, limits) in subjects.into_iter().zip(limits) {
-            let exception = subject.override_id().and_then(|id| by_id.get(&id));
-            let ActiveRule { id, rule, .. } = &*Arc::clone(&subject.active);
-            data.push(SubjectOfRule {
-                rule_id: id.to_string(),
-                rule: rule.name().to_owned(),
-                namespace: namespace.clone(),
-                mode: rule.mode().into(),
-                action: subject.action().into(),
-                count_by: rule.count_by().to_vec(),
-                subject: subject.subject,
-                exception: exception.map(|row| override_answer(row)).transpose()?,
-                limits,
-            });
+    let subject = |row: &RuleRow| -> Result<RuleSubject, ControlError> {
+        let active = active_rule(row, overrides)?;
+        let subject = subject_of(&active.rule, attributes);
+        Ok(RuleSubject::new((active, spread_by(row)), subject, now)?)
+    };
+    let subjects = rows.iter().map(subject).collect::<Result<Vec<_>, _>>()?;
+    let namespace = &rows[0].namespace;
+    let limits = match limits_of(&control.limiter, tenant_id, namespace, &subjects).await {
+        Err(CountersError::Unavailable(_)) => {
+            subjects.iter().map(|subject| subject.unread_limits(now)).collect()
         }
-    }
-    Ok(data)
+        read => read?,
+    };
+    let state = |(subject, limits): (RuleSubject, Vec<LimitAnswer>)| {
+        let exception = subject.override_id().and_then(|id| by_id.get(&id));
+        let ActiveRule { id, rule, .. } = &*subject.active;
+        Ok(SubjectOfRule {
+            rule_id: id.to_string(),
+            rule: rule.name().to_owned(),
+            namespace: namespace.clone(),
+            mode: rule.mode().into(),
+            action: subject.action().into(),
+            count_by: rule.count_by().to_vec(),
+            exception: exception.map(|row| override_answer(row)).transpose()?,
+            subject: subject.subject,
+            limits,
+        })
+    };
+    subjects.into_iter().zip(limits).map(state).collect()
 }
 
 /// The attributes that the rule counts by.

@@ -81,6 +81,36 @@ async fn inspection_of_a_subject_shows_every_rule_that_counts_it() {
 }
 
 #[tokio::test]
+async fn subject_is_inspected_and_blocked_while_redis_does_not_answer() {
+    let redis = weir_local::shared::redis();
+    let relay = weir_local::Relay::start(redis.port()).expect("a relay");
+    let url = redis.url().replace(&redis.port().to_string(), &relay.port().to_string());
+    let plane = Plane::with_redis(&url).await;
+    plane.limiter_up().await;
+    let ada = plane.member("ada@example.com").await;
+    let id = rule(&plane, &ada, per_day("per-user", &json!(["user"]), 5)).await;
+    let mut other = per_day("per-user", &json!(["user"]), 7);
+    other["namespace"] = "mail".into();
+    rule(&plane, &ada, other).await;
+    relay.silence();
+    relay.set_deaf(true);
+
+    let seen = inspect(&plane, &ada, json!({ "user": "u-1" })).await.expect(200);
+    for (at, limit) in [(0, 5), (1, 7)] {
+        let unread = &seen.body["data"][at]["limits"][0];
+        assert_eq!((&unread["limit"], &unread["remaining"]), (&json!(limit), &Value::Null));
+        assert_eq!(
+            (&unread["reset_after_ms"], &unread["window_ms"]),
+            (&Value::Null, &json!(DAY_MS))
+        );
+    }
+    let block = json!({ "rule_id": id, "subject": { "user": "u-1" }, "for_s": 60 });
+    change(&plane, &ada, "block", block).await.expect(201);
+    let seen = inspect(&plane, &ada, json!({ "user": "u-1" })).await.expect(200);
+    assert_eq!(seen.text("/data/0/action"), "deny");
+}
+
+#[tokio::test]
 async fn inspection_of_a_subject_lists_its_denials_only() {
     let plane = Plane::start().await;
     plane.limiter_up().await;
