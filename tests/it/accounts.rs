@@ -40,7 +40,7 @@ async fn accounts_are_disabled_reset_and_made_operators_on_the_command_line() {
     let token = log_in(stack, email, PASSWORD).await.expect(200).text("/access_token");
 
     let listed = command(stack, &["user", "sessions", "--email", email], "");
-    assert!(listed.contains("127.0.0.1") && listed.contains("1 sessions"), "{listed}");
+    assert!(listed.contains("127.0.0.1") && listed.contains("  1 session\n"), "{listed}");
     command(stack, &["user", "sessions", "--email", email, "--end"], "");
     assert_eq!(get(stack, "/me", &token).await, 401);
 
@@ -156,7 +156,7 @@ async fn guesses_by_others_keep_nobody_out_also_after_a_restart_and_all_sessions
     assert_eq!(get(&stack, "/me", &token).await, 200, "a restart ends no session");
 
     let said = command(&stack, &["sessions", "end", "--all"], "");
-    assert!(said.contains("sessions ended"), "{said}");
+    assert!(said.contains(" ended"), "{said}");
     assert_eq!(get(&stack, "/me", &token).await, 401);
     assert_eq!(run(&stack, &["sessions", "end"], "").status.code(), Some(1));
 }

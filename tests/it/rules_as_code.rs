@@ -307,7 +307,7 @@ async fn overrides_are_files_too() {
     here.write("rules.yaml", &manifest("login", 2));
     here.write("overrides.yaml", OVERRIDES);
     let checked = here.run(&["check"]).await.expect(0);
-    assert!(checked.out.contains("1 rules and 2 overrides are valid"), "{checked:?}");
+    assert!(checked.out.contains("1 rule and 2 overrides are valid"), "{checked:?}");
     let diff = here.run(&["diff", "--set", "shop"]).await.expect(1);
     assert!(diff.out.contains("+ override api/login user=u-1"), "{diff:?}");
     here.run(&["apply", "--set", "shop"]).await.expect(0);
@@ -399,7 +399,7 @@ async fn profiles_are_files_too() {
     let here = Automation::start(shared().await, "profiles").await;
     here.write("rules.yaml", &manifest("login", 2));
     here.write("profiles.yaml", PROFILES);
-    assert!(here.run(&["check"]).await.expect(0).out.contains("1 rules and 2 profiles are valid"));
+    assert!(here.run(&["check"]).await.expect(0).out.contains("1 rule and 2 profiles are valid"));
     let diff = here.run(&["diff", "--set", "shop"]).await.expect(1);
     assert!(diff.out.contains("+ profile edge") && diff.out.contains("3 to create"), "{diff:?}");
     here.run(&["apply", "--set", "shop"]).await.expect(0);

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use weir_control::Passwords;
 use weir_domain::email::EmailAddress;
 use weir_domain::id::UserId;
+use weir_domain::quantity::counted;
 use weir_store::{Constraint, NewUser, Scope, StoreError};
 
 use self::account::{AccountArgs, record, say};
@@ -121,7 +122,7 @@ async fn set_disabled(account: &AccountArgs, disabled: bool) -> anyhow::Result<(
     record(&mut tx, user.id, &user.email, action, now).await?;
     tx.commit().await.context("commit")?;
     let done = if disabled { "disabled" } else { "enabled" };
-    say(&format!("{}  {done}, {ended} sessions ended", user.email))
+    say(&format!("{}  {done}, {} ended", user.email, counted(ended, "session", "sessions")))
 }
 
 async fn set_password(account: &AccountArgs) -> anyhow::Result<()> {
@@ -133,7 +134,7 @@ async fn set_password(account: &AccountArgs) -> anyhow::Result<()> {
     let ended = tx.sessions().revoke_all(user.id, None, now).await.context("end its sessions")?;
     record(&mut tx, user.id, &user.email, "user.password_reset", now).await?;
     tx.commit().await.context("commit")?;
-    say(&format!("{}  password set, {ended} sessions ended", user.email))?;
+    say(&format!("{}  password set, {} ended", user.email, counted(ended, "session", "sessions")))?;
     shown.map_or(Ok(()), |password| say(&format!("password: {password}")))
 }
 

@@ -36,7 +36,7 @@ async fn alerts_are_files_too() {
     here.write("rules.yaml", &manifest("login", 2));
     here.write("alerts.yaml", ALERTS);
     let checked = here.run(&["check"]).await.expect(0);
-    assert!(checked.out.contains("1 rules and 2 alerts are valid"), "{checked:?}");
+    assert!(checked.out.contains("1 rule and 2 alerts are valid"), "{checked:?}");
 
     // Only the server knows the webhooks.
     let refused = here.run(&["diff", "--set", "shop"]).await.expect(2);
@@ -72,7 +72,7 @@ async fn alerts_are_files_too() {
     assert_eq!(here.run(&["export"]).await.expect(0).out, exported.out);
     let folder = here.folder.join("exported").display().to_string();
     let written = here.run(&["export", "--dir", &folder]).await.expect(0);
-    assert!(written.out.contains("1 rules and 2 alerts written to"), "{written:?}");
+    assert!(written.out.contains("1 rule and 2 alerts written to"), "{written:?}");
     let file = fs::read_to_string(here.folder.join("exported/tenant.alerts.yaml"));
     assert!(exported.out.ends_with(&file.expect("a file")), "{exported:?}");
     fs::remove_dir_all(here.folder.join("exported")).expect("a folder of the test");

@@ -9,6 +9,7 @@ use axum::response::Response;
 use serde_json::{Value, json};
 use weir_domain::id::{OverrideId, RuleId, TenantId};
 use weir_domain::names;
+use weir_domain::quantity::counted;
 use weir_domain::rule::Rule;
 use weir_domain::time::Timestamp;
 use weir_http::problem::Problem;
@@ -132,9 +133,9 @@ async fn changed_sets(
     let sets = change.tx.overrides().changed_sets(change.caller.tenant_id, new).await?;
     let refused = sets.iter().find(|(set, _)| permitted.is_some_and(|names| !names.contains(set)));
     if let Some((set, count)) = refused {
-        let overrides = if *count == 1 { "override" } else { "overrides" };
+        let overrides = counted(*count, "override", "overrides");
         let detail = format!(
-            "{count} {overrides} would change that the set `{set}` owns, which `replace_sets` does not name"
+            "{overrides} would change that the set `{set}` owns, which `replace_sets` does not name"
         );
         return Err(Problem::new(ErrorCode::Conflict, detail).into());
     }

@@ -7,7 +7,7 @@ use weir_wire::apply::{ApplyBody, DEFAULT_SET};
 use super::api::{Address, Applied};
 use super::files::FilesArgs;
 use super::outcome::Outcome;
-use super::output::{OutputArgs, others, print_valid, say};
+use super::output::{OutputArgs, numbers, print_valid, say};
 use super::plan::print_refusal;
 
 #[derive(Debug, Args)]
@@ -30,8 +30,10 @@ pub async fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
     }
     print_valid(&args.output, &set.warnings(), &set.bounds())?;
     if !args.output.is_json() {
-        let others = others(set.profiles().len(), set.overrides().len(), set.alerts().len());
-        say(&format!("{} rules{others} are valid", set.rules().len()))?;
+        let (rules, profiles) = (set.rules().len(), set.profiles().len());
+        let (overrides, alerts) = (set.overrides().len(), set.alerts().len());
+        let verb = if rules + profiles + overrides + alerts == 1 { "is" } else { "are" };
+        say(&format!("{} {verb} valid", numbers(rules, profiles, overrides, alerts)))?;
     }
     Ok(Outcome::Done)
 }

@@ -14,7 +14,7 @@ use weir_wire::rules::{RuleAnswer, RuleBody};
 
 use super::api::{Address, Api};
 use super::outcome::Outcome;
-use super::output::{others, say, warn};
+use super::output::{numbers, say, warn};
 
 mod alerts;
 
@@ -153,8 +153,8 @@ pub fn write(objects: &Objects, folder: Option<&PathBuf>) -> anyhow::Result<()> 
         write_file(folder, "tenant.alerts", &text)?;
     }
     let overrides = overrides.iter().map(Vec::len).sum();
-    let others = others(profiles.len(), overrides, alerts.len());
-    say(&format!("{} rules{others} written to {}", rules.len(), folder.display()))
+    let numbers = numbers(rules.len(), profiles.len(), overrides, alerts.len());
+    say(&format!("{numbers} written to {}", folder.display()))
 }
 
 fn write_file(folder: &Path, name: &str, text: &str) -> anyhow::Result<()> {

@@ -5,6 +5,7 @@ use std::io::{IsTerminal as _, Write as _};
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
+use weir_domain::quantity::counted;
 use weir_manifest::rule_set::Finding;
 
 /// The form of the output.
@@ -126,14 +127,20 @@ fn finding(finding: &Finding) -> Value {
     json!({ "file": file, "line": at.line, "column": at.column, "text": text })
 }
 
-/// The numbers of objects beside rules, such as ` and 2 profiles`.
-pub fn others(profiles: usize, overrides: usize, alerts: usize) -> String {
-    let counts = [(profiles, "profiles"), (overrides, "overrides"), (alerts, "alerts")];
-    let counts = counts.into_iter().filter(|(count, _)| *count > 0);
-    let mut parts: Vec<_> = counts.map(|(count, kind)| format!("{count} {kind}")).collect();
+/// The numbers of objects: `3 rules`, `1 rule, 2 profiles and 1 alert`. Only rules are named if there are none.
+pub fn numbers(rules: usize, profiles: usize, overrides: usize, alerts: usize) -> String {
+    let counts = [
+        (rules, "rule", "rules"),
+        (profiles, "profile", "profiles"),
+        (overrides, "override", "overrides"),
+        (alerts, "alert", "alerts"),
+    ];
+    let is_named = |(at, (count, ..)): &(usize, (usize, &str, &str))| *at == 0 || *count > 0;
+    let named = counts.into_iter().enumerate().filter(is_named);
+    let mut parts: Vec<_> =
+        named.map(|(_, (count, one, many))| counted(count as u64, one, many)).collect();
     match parts.pop() {
-        None => String::new(),
-        Some(last) if parts.is_empty() => format!(" and {last}"),
-        Some(last) => format!(", {} and {last}", parts.join(", ")),
+        Some(last) if !parts.is_empty() => format!("{} and {last}", parts.join(", ")),
+        last => last.unwrap_or_default(),
     }
 }

@@ -163,10 +163,25 @@ fn lines(output: &OutputArgs, plan: &ApplyAnswer) -> Vec<String> {
     lines
 }
 
+/// A value in one line. Its fields are sorted, because the database returns those before a change in an order of its own.
 fn short(value: &Value) -> String {
+    let mut value = value.clone();
+    value.sort_all_objects();
     value.to_string()
 }
 
 fn time(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_before_and_after_a_change_have_their_fields_in_one_order() {
+        let before = json!([{ "limit": 5, "algorithm": "fixed_window" }]);
+        let after = json!([{ "algorithm": "fixed_window", "limit": 6 }]);
+        assert_eq!(short(&before).replace('5', "6"), short(&after));
+    }
 }

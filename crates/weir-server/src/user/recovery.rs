@@ -4,6 +4,7 @@ use anyhow::{Context as _, bail};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use clap::Args;
+use weir_domain::quantity::counted;
 use weir_wire::second_factors::ResetToken;
 
 use super::account::{AccountArgs, record, say};
@@ -51,5 +52,9 @@ pub(super) async fn remove_second_factor(args: &AccountArgs) -> anyhow::Result<(
     let ended = tx.sessions().revoke_all(user.id, None, now).await.context("end its sessions")?;
     record(&mut tx, user.id, &user.email, "user.second_factor_remove", now).await?;
     tx.commit().await.context("commit")?;
-    say(&format!("{}  second factor removed, {ended} sessions ended", user.email))
+    say(&format!(
+        "{}  second factor removed, {} ended",
+        user.email,
+        counted(ended, "session", "sessions")
+    ))
 }

@@ -3,6 +3,7 @@
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
 use weir_domain::id::AuditId;
+use weir_domain::quantity::counted;
 use weir_store::{Actor, NewAudit, Scope};
 
 use super::account::{AccountArgs, record, say};
@@ -47,14 +48,14 @@ pub(super) async fn of_account(args: &OfAccountArgs) -> anyhow::Result<()> {
         let ended = tx.sessions().revoke_all(user.id, None, now).await.context("end them")?;
         record(&mut tx, user.id, &user.email, "user.sessions_end", now).await?;
         tx.commit().await.context("commit")?;
-        return say(&format!("{}  {ended} sessions ended", user.email));
+        return say(&format!("{}  {} ended", user.email, counted(ended, "session", "sessions")));
     }
     let sessions = tx.sessions().list(user.id, now).await.context("list the sessions")?;
     for session in &sessions {
         let network = session.network.as_deref().unwrap_or("unknown network");
         say(&format!("{}  {network}  {}", session.id, session.user_agent))?;
     }
-    say(&format!("{}  {} sessions", user.email, sessions.len()))
+    say(&format!("{}  {}", user.email, counted(sessions.len() as u64, "session", "sessions")))
 }
 
 /// Runs `weir sessions end`.
@@ -81,5 +82,5 @@ pub async fn run(args: SessionsArgs) -> anyhow::Result<()> {
     };
     tx.audit().append(&entry).await.context("record it")?;
     tx.commit().await.context("commit")?;
-    say(&format!("{ended} sessions ended"))
+    say(&format!("{} ended", counted(ended, "session", "sessions")))
 }
