@@ -37,8 +37,8 @@ pub struct ClusterOptions {
 }
 
 const SLOTS: usize = 16_384;
-/// The time after which the nodes count a silent node as down.
-const NODE_TIMEOUT_MS: u32 = 1_000;
+/// The time after which the nodes count a silent node as down. A busy machine stops all of them for a second now and then.
+const NODE_TIMEOUT_MS: u32 = 5_000;
 /// The number of keys that one command moves to another node.
 const KEYS_AT_ONCE: usize = 20;
 

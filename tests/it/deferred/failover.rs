@@ -13,8 +13,8 @@ use crate::harness::{GateSettings, Stack, Tenant, print, seconds, until};
 
 const JOBS: usize = 120;
 const ACCOUNTS: usize = 4;
-/// The time in which the limit permits all jobs exceeds that of a failover.
-const INTERVAL_MS: u64 = 50;
+/// The limit permits the last job after 18 s: later than a busy machine needs to store all of them.
+const INTERVAL_MS: u64 = 150;
 
 /// A stack whose two gates use the Redis at this address.
 async fn stack_on(redis_url: &str) -> Stack {

@@ -244,7 +244,8 @@ async fn unsuitable_addresses_are_recognised() {
     assert_eq!(unsuitable(&server("primary", &[])).await, None);
     let replica = server("replica", &["replicaof 127.0.0.1 1"]);
     assert_eq!(unsuitable(&replica).await, Some(Unsuitable::Replica));
-    let node = server("node", &["cluster-enabled yes"]);
+    let bus = format!("cluster-port {}", weir_local::free_port().expect("a free port"));
+    let node = server("node", &["cluster-enabled yes", &bus]);
     assert_eq!(unsuitable(&node).await, Some(Unsuitable::ClusterNode));
     let away = crate::client("redis://127.0.0.1:1").expect("an address");
     assert!(away.unsuitable(DEADLINE).await.is_err());

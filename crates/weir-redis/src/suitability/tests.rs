@@ -110,7 +110,7 @@ async fn cluster_is_reported_with_its_slots_its_spread_and_each_primary() {
     assert!(text(&report, "address").contains("3 primaries"), "{report:?}");
     assert_eq!(text(&report, "slots"), "16384 of 16384 are covered");
     assert_eq!(text(&report, "spread"), "21 + 22 + 21 buckets");
-    assert_eq!(text(&report, "node timeout"), "1000 ms");
+    assert_eq!(text(&report, "node timeout"), "5000 ms");
     assert_eq!(text(&report, "permissions"), "all that Weir needs");
     let clocks = report.0.iter().filter(|finding| finding.subject == "clock");
     let nodes = cluster.nodes()[..3].iter().map(Redis::address);

@@ -9,7 +9,7 @@ use crate::error::RedisError;
 use crate::limiter::{Answer, Limiter};
 
 /// Long enough for a busy machine to answer.
-pub(super) const BUDGET: Duration = Duration::from_secs(3);
+pub(super) const BUDGET: Duration = Duration::from_secs(10);
 
 /// Sends one check of each namespace. Returns the result of each.
 async fn check_each(
@@ -63,7 +63,7 @@ async fn killed_primary_degrades_only_its_buckets_until_its_replica_serves() {
     for _ in 0..200 {
         check_each(&fixture, &limiter, &namespaces, &tallies, limit).await;
     }
-    assert_ne!(fixture.node_of(&namespaces[0]), 0);
+    until("all nodes know the new owner", async || fixture.node_of(&namespaces[0]) != 0).await;
     for (at, tally) in tallies.iter().enumerate().skip(1) {
         let (admitted, _, failed) = tally.numbers();
         assert_eq!((admitted, failed), (limit, 0), "primary {at} served as before");
@@ -168,23 +168,28 @@ async fn gate_that_starts_while_a_primary_is_down_serves_the_other_buckets() {
 #[tokio::test]
 async fn slot_that_no_node_serves_degrades_only_its_bucket() {
     let fixture = Fixture::without_replicas();
-    let limiter = fixture.limiter_with(Duration::from_secs(1));
-    until("it serves", async || limiter.up()).await;
+    // A check of the lost slot is repeated until its budget ends; the others have more time than they need.
+    let [impatient, limiter] = [Duration::from_secs(1), BUDGET].map(|of| fixture.limiter_with(of));
+    until("both serve", async || impatient.up() && limiter.up()).await;
     let namespaces = fixture.namespaces();
     let mut of_node = namespaces.iter().filter(|name| fixture.node_of(name) == 0);
     let lost = of_node.next().expect("it has some");
     let rules = window(1, 10);
-    let check = async |namespace: &String| {
+    let check = async |limiter: &Limiter, namespace: &String| {
         limiter.check(&[fixture.asked(namespace, &rules)]).await.remove(0)
     };
     let command = format!("CLUSTER DELSLOTS {}", fixture.slot_of(lost));
     let reply = fixture.cluster.nodes()[0].command(&command);
     assert_eq!(reply.expect("it answers"), "+OK\r\n");
-    let error = check(lost).await.expect_err("nobody serves the slot");
-    assert_eq!(error.label(), "clusterdown");
-    assert!(limiter.health().primaries[0].up);
+    // The budget possibly ends while the last repetition is on its way.
+    until("the refusal is the error", async || {
+        let error = check(&impatient, lost).await.expect_err("nobody serves the slot");
+        error.label() == "clusterdown"
+    })
+    .await;
+    assert!(impatient.health().primaries[0].up);
     for other in of_node {
-        let result = check(other).await;
+        let result = check(&limiter, other).await;
         assert!(matches!(result, Ok(Answer::Decided(..))), "{result:?}");
     }
 }

@@ -240,8 +240,9 @@ fn partition_admits_beyond_the_limit_only_what_the_cut_off_primary_admits_for_a_
         "partition_admits_beyond_the_limit_only_what_the_cut_off_primary_admits_for_a_moment"
     );
     if weir_local::has_own_network(NAME) {
-        // Twice the node timeout of one second.
-        run(&Setup { replicas: 1, settings: "", admits_for_max_us: 6_000_000 });
+        // Once the node timeout, and time for a busy machine.
+        let settings = "cluster-node-timeout 1000";
+        run(&Setup { replicas: 1, settings, admits_for_max_us: 6_000_000 });
     }
 }
 
