@@ -63,12 +63,13 @@ def create_rules(installation: dict, rules: list[dict], tenant: str, token: str)
     until(lambda: request(f"{installation['gates'][0]}/readyz")["rulebook_version"] >= version)
 
 
-def run(processes: list[list], ready: str | None = None, **options) -> int:
-    """Runs the processes until the first one ends or this one is interrupted. Prints the address when it can be reached."""
+def run(processes: list[list], ready: str | None = None, behind: tuple[str, ...] = (), **options) -> int:
+    """Runs the processes until the first one ends or this one is interrupted. Prints the address `ready` when it and those behind it can be
+    reached."""
     with contextlib.ExitStack() as stack:
         started = [stack.enter_context(process(command, **options)) for command in processes]
         if ready is not None:
-            until(lambda: reachable(ready))
+            until(lambda: all(reachable(address) for address in (*behind, ready)))
             print(f"ready: {ready}", flush=True)
         with contextlib.suppress(KeyboardInterrupt):
             while all(one.poll() is None for one in started):

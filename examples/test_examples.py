@@ -86,6 +86,7 @@ class Examples(unittest.TestCase):
                 prompt = f"use {actual}".rjust(60)
                 body = {"messages": [{"role": "user", "content": prompt}], "max_completion_tokens": 480}
                 answer = http.post("/v1/chat/completions", json=body, headers={"x-user": user})
+                self.assertIn(answer.status_code, (200, 429), answer.text)
                 return answer.status_code, answer.json()["usage"]["total_tokens"] if answer.status_code == 200 else 0
 
             # The estimates of bob's calls are upper bounds, and those of ada's are not.

@@ -18,7 +18,9 @@ weir = AsyncWeir(
     on_error="deny",
     timeout_ms=5_000,
 )
-provider = httpx.AsyncClient(base_url=os.environ["PROVIDER_URL"], timeout=CALL_S, limits=httpx.Limits(max_connections=200))
+# Servers often close a connection that was idle for 5 s; a call must not meet that moment.
+connections = httpx.Limits(max_connections=200, keepalive_expiry=2)
+provider = httpx.AsyncClient(base_url=os.environ["PROVIDER_URL"], timeout=CALL_S, limits=connections)
 app = FastAPI()
 
 

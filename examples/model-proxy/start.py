@@ -16,9 +16,10 @@ def server(app: str, port: str) -> list:
 
 
 with installation.weir(HERE / "rules.json") as environment:
-    servers = [server("proxy:app", port)]
+    servers, behind = [server("proxy:app", port)], ()
     if "PROVIDER_URL" not in environment:
         own = str(installation.free_port())
         environment["PROVIDER_URL"] = f"http://127.0.0.1:{own}"
         servers.append(server("provider:app", own))
-    sys.exit(installation.run(servers, f"http://127.0.0.1:{port}/", cwd=HERE, env=environment))
+        behind = (environment["PROVIDER_URL"],)
+    sys.exit(installation.run(servers, f"http://127.0.0.1:{port}/", behind, cwd=HERE, env=environment))

@@ -3,6 +3,7 @@
 Prints the API key. Every wait has a deadline.
 """
 
+import itertools
 import json
 import sys
 import time
@@ -25,17 +26,26 @@ def main(control, gate, email, password):
     tenant = expect(201, ask(control, "/api/v1/tenants", {"name": email}, token))["id"]
     expect(201, ask(control, f"/api/v1/tenants/{tenant}/rules", RULE, token))
     key = expect(201, ask(control, f"/api/v1/tenants/{tenant}/keys", {"name": "first-check", "scopes": ["check"]}, token))["secret"]
-    check = {"namespace": "default", "attributes": {"user": "ann"}}
+    users = itertools.count(1)
     # The gate loads the key and the rule within a moment.
-    until("the key", lambda: ask(gate, "/check", {**check, "mode": "peek"}, key)[0] == 200)
-    until("the rule", lambda: ask(gate, "/check", {**check, "mode": "peek"}, key)[1].get("limits"))
-    answers = [ask(gate, "/check", check, key) for _ in range(3)]
-    statuses = [status for status, _ in answers]
-    degraded = [answer.get("degraded") for _, answer in answers]
-    # Redis decided: two are allowed, the third is denied.
-    if statuses != [200, 200, 429] or any(degraded):
-        sys.exit(f"the checks were answered with {answers}")
+    until("the key", lambda: ask(gate, "/check", check("ann", "peek"), key)[0] == 200)
+    until("the rule", lambda: ask(gate, "/check", check("ann", "peek"), key)[1].get("limits"))
+    until("Redis decides", lambda: redis_decided(gate, key, f"user-{next(users)}"))
     print(key)
+
+
+def redis_decided(gate, key, user):
+    """Two checks are allowed, the third is denied. False if Redis did not answer one in the time that a check may take."""
+    answers = [ask(gate, "/check", check(user, "consume"), key) for _ in range(3)]
+    if any(answer.get("degraded") for _, answer in answers):
+        return False
+    if [status for status, _ in answers] != [200, 200, 429]:
+        sys.exit(f"the checks were answered with {answers}")
+    return True
+
+
+def check(user, mode):
+    return {"namespace": "default", "attributes": {"user": user}, "mode": mode}
 
 
 def until(what, holds):

@@ -287,7 +287,7 @@ impl Host<'_> {
 
     fn logs(&self, names: &[&str]) -> String {
         let log =
-            |name: &&str| output(self.podman(20).args(["logs", "--tail=20", name]).arg("--names"));
+            |name: &&str| output(self.podman(20).args(["logs", "--names", "--tail=20", name]));
         names.iter().map(|name| log(name).unwrap_or_else(|error| format!("{error:#}"))).collect()
     }
 
