@@ -16,7 +16,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::build_paths;
 use crate::compress::compress;
-use crate::setup::{WasmStd, bindgen, browser_tool, splitter, wasm_std};
+use crate::setup::{WasmStd, bindgen, browser_tool, has_std_sources, splitter, wasm_std};
 use crate::workspace::{Workspace, call, files_below, fingerprint, has_extension, step};
 use files::{assemble, report};
 
@@ -62,17 +62,19 @@ pub fn wasm_cargo(workspace: &Workspace, task: &str) -> Result<Command> {
 pub fn draft(workspace: &Workspace) -> Result<()> {
     let _lock = workspace.lock("dashboard")?;
     Stamp::of(workspace)?.forget();
-    let compiled = step("compile the dashboard", || compile(workspace, "dashboard-draft", &[]))?;
+    let compiled =
+        step("compile the dashboard", || compile(workspace, "dashboard-draft", false, &[]))?;
     let bound = bind(workspace, &compiled)?;
     put_in_place(workspace, &bound, false)
 }
 
 fn build(workspace: &Workspace) -> Result<()> {
     let splitter = splitter(workspace).context("wasm-split-cli is missing: cargo xtask setup")?;
+    let small_std = has_std_sources()?;
     let compiled = step("compile the dashboard", || {
         // The splitter follows the relocations from each page to what it needs.
         let how = ["--features", "apart", "--", "-Clink-arg=--emit-relocs"];
-        compile(workspace, "dashboard", &how)
+        compile(workspace, "dashboard", small_std, &how)
     })?;
     let parts = emptied(&workspace.target.join("dashboard-parts"))?;
     step("split groups of pages off", || {
@@ -81,12 +83,14 @@ fn build(workspace: &Workspace) -> Result<()> {
     })?;
     let bound = bind(workspace, &parts.join(format!("{PROGRAM}.wasm")))?;
     take_parts(&parts, &bound)?;
-    match browser_tool(workspace, "wasm-opt") {
-        Some(tool) => step("optimise it for size", || optimise(&tool, &bound))?,
+    let optimiser = browser_tool(workspace, "wasm-opt");
+    match &optimiser {
+        Some(tool) => step("optimise it for size", || optimise(tool, &bound))?,
         None => println!("   not optimised: cargo xtask setup --for test brings wasm-opt"),
     }
     put_in_place(workspace, &bound, true)?;
-    report(&workspace.path(DIST))
+    // Without one of them the dashboard works, but is larger.
+    report(&workspace.path(DIST), small_std && optimiser.is_some())
 }
 
 /// Makes the JavaScript beside the program; where both are.
@@ -140,11 +144,16 @@ fn put_in_place(workspace: &Workspace, bound: &Path, small: bool) -> Result<()> 
     fs::rename(&staged, &dist).context("put the dashboard in its place")
 }
 
-fn compile(workspace: &Workspace, profile: &str, how: &[&str]) -> Result<PathBuf> {
+fn compile(workspace: &Workspace, profile: &str, small_std: bool, how: &[&str]) -> Result<PathBuf> {
     let mut command = wasm_cargo(workspace, "rustc")?;
+    let mut flags = Vec::new();
+    if small_std {
+        command.args(SMALL_STD).env("RUSTC_BOOTSTRAP", "1");
+        flags.extend(NO_PANIC_TEXTS.map(str::to_owned));
+    }
     // Paths in the workspace are relative already, and with its folder among the flags each clone would compile all again.
     let paths = build_paths::all(workspace)?.into_iter().filter(|path| path.path != workspace.root);
-    let flags: Vec<_> = paths.map(|path| path.flag("--remap-path-prefix")).collect();
+    flags.extend(paths.map(|path| path.flag("--remap-path-prefix")));
     // Flags of the configuration stay in force, and so do those that the command already has.
     let own = command.get_envs().find(|(name, _)| *name == "RUSTFLAGS");
     match own.and_then(|(_, value)| value?.to_str()).map(str::to_owned) {
@@ -198,7 +207,7 @@ impl Stamp {
             }
         }
         let small = browser_tool(workspace, "wasm-opt").is_some();
-        parts.push(vec![u8::from(small)]);
+        parts.push(vec![u8::from(small), u8::from(has_std_sources()?)]);
         let root = fingerprint([workspace.root.as_os_str().as_encoded_bytes()]);
         Ok(Self {
             file: workspace.cache.join("stamps").join(root),
@@ -219,6 +228,14 @@ impl Stamp {
         fs::write(&self.file, &self.inputs).context("write the stamp")
     }
 }
+
+/// Compiles the standard library along with the program, and for size. The options are not stable yet, so each release of
+/// the compiler may need others.
+const SMALL_STD: [&str; 2] =
+    ["-Zbuild-std=std,panic_abort", "-Zbuild-std-features=optimize_for_size"];
+
+/// A panic traps at once. A browser shows its text nowhere.
+const NO_PANIC_TEXTS: [&str; 2] = ["-Zunstable-options", "-Cpanic=immediate-abort"];
 
 /// The features that the compiler uses by default, and that every browser of the last years supports. All that the
 /// tool knows would be more than Chromium does.

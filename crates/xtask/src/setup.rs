@@ -20,7 +20,7 @@ pub use purpose::Purpose;
 pub use python::{client_python, python_tool};
 pub use system::install as install_programs;
 pub use tools::{auditable, bindgen, install_auditable, machete, splitter};
-pub use wasm_std::{WasmStd, wasm_std};
+pub use wasm_std::{WasmStd, has_std_sources, wasm_std};
 
 pub fn run(workspace: &Workspace, purpose: Purpose) -> Result<()> {
     if purpose != Purpose::Image {

@@ -4,6 +4,9 @@
 //! same compiler version: the fall-back, and the only route when `WEIR_WASM_STD=debian`. When
 //! those sources are gone, the frontend is built by the distribution's second toolchain. Two
 //! routes are never mixed in one toolchain: that would stop every build (E0464).
+//!
+//! The sources are installed as well: the whole dashboard is compiled with a library of its own, which is smaller. Checks and
+//! drafts use the compiled one.
 
 mod debian;
 mod toolchain;
@@ -37,13 +40,31 @@ pub fn wasm_std() -> Result<Option<WasmStd>> {
     Ok(web::is_installed().then(|| WasmStd::DebianWeb { linker: toolchain.linker() }))
 }
 
+/// Whether the sources of the toolchain's standard library are there.
+pub fn has_std_sources() -> Result<bool> {
+    Ok(Toolchain::find()?.library().is_dir())
+}
+
 pub fn install(workspace: &Workspace) -> Result<()> {
-    if wasm_std()?.is_some() {
-        return Ok(());
-    }
     let toolchain = Toolchain::find()?;
+    if wasm_std()?.is_none() {
+        install_compiled(workspace, &toolchain)?;
+    }
+    if toolchain.has_wasm_std() && !toolchain.library().is_dir() {
+        let installed = step("install the sources of the standard library", || {
+            install_sources(workspace, &toolchain)
+        });
+        if let Err(error) = installed {
+            println!("   {error:#}; the dashboard is larger without them");
+        }
+    }
+    Ok(())
+}
+
+/// The library as a compiled one, for checks and drafts.
+fn install_compiled(workspace: &Workspace, toolchain: &Toolchain) -> Result<()> {
     let mut tried = Vec::new();
-    if std::env::var_os("WEIR_WASM_STD").is_none_or(|route| route != "debian") {
+    if may_ask_rustup() {
         let added = step("add the browser's target with rustup", || {
             call(
                 Command::new("rustup").args(["target", "add", TARGET]).current_dir(&workspace.root),
@@ -58,7 +79,7 @@ pub fn install(workspace: &Workspace) -> Result<()> {
         }
     }
     match step("build the browser's standard library from Debian's sources", || {
-        debian::install(workspace, &toolchain)
+        debian::install(workspace, toolchain)
     }) {
         Ok(()) => return Ok(()),
         Err(error) => {
@@ -75,4 +96,21 @@ pub fn install(workspace: &Workspace) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// The sources, from which the whole dashboard is compiled smaller.
+fn install_sources(workspace: &Workspace, toolchain: &Toolchain) -> Result<()> {
+    if may_ask_rustup() {
+        let mut rustup = Command::new("rustup");
+        rustup.args(["component", "add", "rust-src"]).current_dir(&workspace.root);
+        match call(&mut rustup) {
+            Ok(()) => return Ok(()),
+            Err(error) => println!("   {error:#}; falling back to the distribution's sources"),
+        }
+    }
+    debian::install_sources(workspace, toolchain)
+}
+
+fn may_ask_rustup() -> bool {
+    std::env::var_os("WEIR_WASM_STD").is_none_or(|route| route != "debian")
 }

@@ -13,18 +13,8 @@ use super::toolchain::{TARGET, Toolchain, list};
 use crate::workspace::{Workspace, call, capture, files_below, has_extension, on_path};
 
 pub fn install(workspace: &Workspace, toolchain: &Toolchain) -> Result<()> {
-    ensure!(on_path("apt-get").is_some() && on_path("dpkg").is_some(), "this machine has no apt");
-    let place = workspace.cache.join("wasm-std");
-    if place.exists() {
-        fs::remove_dir_all(&place).context("clear the working folder")?;
-    }
-    fs::create_dir_all(&place).context("create the working folder")?;
-    let sources = fetch(&place, &toolchain.version)?;
-    let library = toolchain.rustlib().join("src/rust/library");
-    if !library.is_dir() {
-        copy_tree(&sources, &library)
-            .with_context(|| format!("lay the sources at {}", library.display()))?;
-    }
+    let place = workplace(workspace)?;
+    lay_sources(&place, toolchain)?;
     let built = build(workspace, &place)?;
     let into = toolchain.wasm_lib();
     fs::create_dir_all(&into).with_context(|| format!("create {}", into.display()))?;
@@ -39,6 +29,32 @@ pub fn install(workspace: &Workspace, toolchain: &Toolchain) -> Result<()> {
         fs::remove_dir_all(&stale).context("remove output for the older library")?;
     }
     fs::remove_dir_all(&place).context("remove the working folder")
+}
+
+/// Installs the sources alone.
+pub fn install_sources(workspace: &Workspace, toolchain: &Toolchain) -> Result<()> {
+    let place = workplace(workspace)?;
+    lay_sources(&place, toolchain)?;
+    fs::remove_dir_all(&place).context("remove the working folder")
+}
+
+fn workplace(workspace: &Workspace) -> Result<PathBuf> {
+    ensure!(on_path("apt-get").is_some() && on_path("dpkg").is_some(), "this machine has no apt");
+    let place = workspace.cache.join("wasm-std");
+    if place.exists() {
+        fs::remove_dir_all(&place).context("clear the working folder")?;
+    }
+    fs::create_dir_all(&place).context("create the working folder")?;
+    Ok(place)
+}
+
+fn lay_sources(place: &Path, toolchain: &Toolchain) -> Result<()> {
+    let library = toolchain.library();
+    if library.is_dir() {
+        return Ok(());
+    }
+    copy_tree(&fetch(place, &toolchain.version)?, &library)
+        .with_context(|| format!("lay the sources at {}", library.display()))
 }
 
 /// Downloads and unpacks the sources; returns their `library` folder.

@@ -44,6 +44,11 @@ impl Toolchain {
         self.rustlib().join(&self.host).join("bin").join("rust-lld")
     }
 
+    /// Where the sources of the standard library lie, if they are there.
+    pub fn library(&self) -> PathBuf {
+        self.rustlib().join("src/rust/library")
+    }
+
     pub fn has_wasm_std(&self) -> bool {
         list(&self.wasm_lib()).iter().any(|file| {
             let name = file.file_name().unwrap_or_default().to_string_lossy();
