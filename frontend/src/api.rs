@@ -24,11 +24,12 @@ mod what_if;
 
 use std::cell::RefCell;
 
-use futures_util::FutureExt as _;
-use futures_util::future::{LocalBoxFuture, Shared};
+use futures_util::future::Shared;
+use futures_util::{FutureExt as _, TryFutureExt as _};
 use gloo_net::http::Method;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use weir_wire::page::Page;
 use weir_wire::problem::ErrorCode;
 use weir_wire::sessions::LoggedIn;
 
@@ -38,8 +39,8 @@ pub use connection::Connection;
 pub use gate::{GateResponse, gate_address};
 pub use overrides::OverrideSearch;
 pub use problem::Problem;
-pub use request::load_failure;
-use request::{Call, parse_body, send, send_text};
+pub use request::{Answer, load_failure};
+use request::{Call, parsed, send, send_text};
 pub use rules::{RuleFeature, RuleSelection};
 pub use stats::StatsScope;
 
@@ -67,12 +68,12 @@ impl Api {
         answer
     }
 
-    async fn call<T: DeserializeOwned>(self, call: Call) -> Result<T, Problem> {
-        parse_body(&self.fetch(call).await?)
+    fn call<T: DeserializeOwned + 'static>(self, call: Call) -> Answer<T> {
+        parsed(self.fetch(call))
     }
 
-    /// Returns the response body. Boxed so that the code is not duplicated for each response type.
-    fn fetch(self, call: Call) -> LocalBoxFuture<'static, Result<String, Problem>> {
+    /// The response body.
+    fn fetch(self, call: Call) -> Answer<String> {
         let fetching = async move {
             let token = self.token().await?;
             let answer = match send_text(&call, Some(&token)).await {
@@ -97,22 +98,27 @@ impl Api {
         }
     }
 
-    async fn read<T: DeserializeOwned>(self, path: String) -> Result<T, Problem> {
-        self.call(Call::new(Method::GET, path)).await
+    fn read<T: DeserializeOwned + 'static>(self, path: String) -> Answer<T> {
+        self.call(Call::new(Method::GET, path))
     }
 
-    async fn create<T: DeserializeOwned>(
+    /// The data of one page, where a tenant can have no more.
+    fn list<T: DeserializeOwned + 'static>(self, path: String) -> Answer<Vec<T>> {
+        self.read(path).map_ok(|page: Page<T>| page.data).boxed_local()
+    }
+
+    fn create<T: DeserializeOwned + 'static>(
         self,
         path: String,
         body: &impl Serialize,
-    ) -> Result<T, Problem> {
-        self.call(Call::new(Method::POST, path).body(body)).await
+    ) -> Answer<T> {
+        self.call(Call::new(Method::POST, path).body(body))
     }
 }
 
 async fn renewed(session: Session) -> Result<String, Problem> {
     let call = Call::new(Method::POST, "/auth/refresh".to_owned());
-    match send::<LoggedIn>(&call, None).await {
+    match send::<LoggedIn>(call).await {
         Ok(LoggedIn { access_token, expires_in_s, user, .. }) => {
             session.begin(user, access_token.clone(), expires_in_s);
             Ok(access_token)
@@ -126,7 +132,7 @@ async fn renewed(session: Session) -> Result<String, Problem> {
     }
 }
 
-type Renewal = Shared<LocalBoxFuture<'static, Result<String, Problem>>>;
+type Renewal = Shared<Answer<String>>;
 
 thread_local! {
     /// The refresh in flight, shared by all calls that need a new token at the same time.

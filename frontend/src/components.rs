@@ -24,6 +24,7 @@ pub mod remote_data;
 pub mod require_role;
 pub mod rule_form;
 pub mod rule_picker;
+pub mod saved_views;
 pub mod secret_dialog;
 pub mod seen;
 pub mod submit;

@@ -29,6 +29,7 @@ pub mod health;
 pub mod json;
 pub mod key_requests;
 pub mod labels;
+pub mod latency;
 pub mod limit_curve;
 pub mod live_filter;
 pub mod live_series;

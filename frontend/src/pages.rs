@@ -32,6 +32,7 @@ mod sign_in;
 mod sign_up;
 mod start;
 mod subject_actions;
+mod subject_link;
 mod subjects;
 mod tenants;
 mod tester;

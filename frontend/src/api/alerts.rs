@@ -8,135 +8,100 @@ use weir_wire::page::Page;
 use weir_wire::webhooks::{Delivery, IssuedWebhook, RotateWebhook, Webhook, WebhookBody};
 
 use super::request::Call;
-use super::{Api, Problem};
+use super::{Answer, Api};
 use crate::browser::encode_component;
 
 impl Api {
     /// All alerts of a tenant; 200 is the maximum that a tenant can have.
-    pub async fn alerts(self, tenant: &str) -> Result<Vec<Alert>, Problem> {
-        let page: Page<Alert> = self.read(format!("/tenants/{tenant}/alerts?limit=200")).await?;
-        Ok(page.data)
+    pub fn alerts(self, tenant: &str) -> Answer<Vec<Alert>> {
+        self.list(format!("/tenants/{tenant}/alerts?limit=200"))
     }
 
     /// All webhooks of a tenant; 200 is the maximum that a tenant can have.
-    pub async fn webhooks(self, tenant: &str) -> Result<Vec<Webhook>, Problem> {
-        let page: Page<Webhook> =
-            self.read(format!("/tenants/{tenant}/webhooks?limit=200")).await?;
-        Ok(page.data)
+    pub fn webhooks(self, tenant: &str) -> Answer<Vec<Webhook>> {
+        self.list(format!("/tenants/{tenant}/webhooks?limit=200"))
     }
 
     /// Creates an alert, or replaces the alert with this id.
-    pub async fn save_alert(
-        self,
-        tenant: &str,
-        id: Option<&str>,
-        alert: &AlertBody,
-    ) -> Result<Alert, Problem> {
+    pub fn save_alert(self, tenant: &str, id: Option<&str>, alert: &AlertBody) -> Answer<Alert> {
         match id {
-            None => self.create(format!("/tenants/{tenant}/alerts"), alert).await,
+            None => self.create(format!("/tenants/{tenant}/alerts"), alert),
             Some(id) => {
                 let path = format!("/tenants/{tenant}/alerts/{id}");
-                self.call(Call::new(Method::PUT, path).body(alert)).await
+                self.call(Call::new(Method::PUT, path).body(alert))
             }
         }
     }
 
-    pub async fn delete_alert(self, tenant: &str, id: &str) -> Result<(), Problem> {
-        self.call(Call::new(Method::DELETE, format!("/tenants/{tenant}/alerts/{id}"))).await
+    pub fn delete_alert(self, tenant: &str, id: &str) -> Answer<()> {
+        self.call(Call::new(Method::DELETE, format!("/tenants/{tenant}/alerts/{id}")))
     }
 
     /// When an alert would have fired. Nothing is sent or stored.
-    pub async fn backtest(
-        self,
-        tenant: &str,
-        body: &BacktestBody,
-    ) -> Result<BacktestAnswer, Problem> {
-        self.create(format!("/tenants/{tenant}/alerts/backtest"), body).await
+    pub fn backtest(self, tenant: &str, body: &BacktestBody) -> Answer<BacktestAnswer> {
+        self.create(format!("/tenants/{tenant}/alerts/backtest"), body)
     }
 
-    pub async fn create_webhook(
-        self,
-        tenant: &str,
-        webhook: &WebhookBody,
-    ) -> Result<IssuedWebhook, Problem> {
-        self.create(format!("/tenants/{tenant}/webhooks"), webhook).await
+    pub fn create_webhook(self, tenant: &str, webhook: &WebhookBody) -> Answer<IssuedWebhook> {
+        self.create(format!("/tenants/{tenant}/webhooks"), webhook)
     }
 
-    pub async fn change_webhook(
-        self,
-        tenant: &str,
-        id: &str,
-        webhook: &WebhookBody,
-    ) -> Result<Webhook, Problem> {
+    pub fn change_webhook(self, tenant: &str, id: &str, webhook: &WebhookBody) -> Answer<Webhook> {
         let path = format!("/tenants/{tenant}/webhooks/{id}");
-        self.call(Call::new(Method::PUT, path).body(webhook)).await
+        self.call(Call::new(Method::PUT, path).body(webhook))
     }
 
     /// Issues a new secret for a webhook; the previous one also signs for `overlap_s` seconds.
-    pub async fn rotate_webhook(
-        self,
-        tenant: &str,
-        id: &str,
-        overlap_s: u32,
-    ) -> Result<IssuedWebhook, Problem> {
+    pub fn rotate_webhook(self, tenant: &str, id: &str, overlap_s: u32) -> Answer<IssuedWebhook> {
         let path = format!("/tenants/{tenant}/webhooks/{id}/rotate");
-        self.create(path, &RotateWebhook { overlap_s }).await
+        self.create(path, &RotateWebhook { overlap_s })
     }
 
-    pub async fn delete_webhook(self, tenant: &str, id: &str) -> Result<(), Problem> {
-        self.call(Call::new(Method::DELETE, format!("/tenants/{tenant}/webhooks/{id}"))).await
+    pub fn delete_webhook(self, tenant: &str, id: &str) -> Answer<()> {
+        self.call(Call::new(Method::DELETE, format!("/tenants/{tenant}/webhooks/{id}")))
     }
 
-    pub async fn test_webhook(self, tenant: &str, id: &str) -> Result<Delivery, Problem> {
+    pub fn test_webhook(self, tenant: &str, id: &str) -> Answer<Delivery> {
         let path = format!("/tenants/{tenant}/webhooks/{id}/test");
-        self.call(Call::new(Method::POST, path)).await
+        self.call(Call::new(Method::POST, path))
     }
 
     /// One page of a webhook's deliveries, newest first.
-    pub async fn deliveries(
+    pub fn deliveries(
         self,
         tenant: &str,
         id: &str,
         cursor: Option<&str>,
-    ) -> Result<Page<Delivery>, Problem> {
+    ) -> Answer<Page<Delivery>> {
         let from = cursor
             .map(|cursor| format!("&cursor={}", encode_component(cursor)))
             .unwrap_or_default();
-        self.read(format!("/tenants/{tenant}/webhooks/{id}/deliveries?limit=20{from}")).await
+        self.read(format!("/tenants/{tenant}/webhooks/{id}/deliveries?limit=20{from}"))
     }
 
-    pub async fn resend_delivery(
-        self,
-        tenant: &str,
-        id: &str,
-        delivery: &str,
-    ) -> Result<Delivery, Problem> {
+    pub fn resend_delivery(self, tenant: &str, id: &str, delivery: &str) -> Answer<Delivery> {
         let path = format!("/tenants/{tenant}/webhooks/{id}/deliveries/{delivery}/retry");
-        self.call(Call::new(Method::POST, path)).await
+        self.call(Call::new(Method::POST, path))
     }
 
     /// The use of the queue of deferred jobs.
-    pub async fn deferred(self, tenant: &str) -> Result<DeferredUse, Problem> {
-        self.read(format!("/tenants/{tenant}/deferred")).await
+    pub fn deferred(self, tenant: &str) -> Answer<DeferredUse> {
+        self.read(format!("/tenants/{tenant}/deferred"))
     }
 
     /// One page of the dead letters, newest first.
-    pub async fn dead_letters(
-        self,
-        tenant: &str,
-        cursor: Option<&str>,
-    ) -> Result<Page<DeadLetter>, Problem> {
+    pub fn dead_letters(self, tenant: &str, cursor: Option<&str>) -> Answer<Page<DeadLetter>> {
         let from = cursor
             .map(|cursor| format!("&cursor={}", encode_component(cursor)))
             .unwrap_or_default();
-        self.read(format!("/tenants/{tenant}/deferred/failed?limit=20{from}")).await
+        self.read(format!("/tenants/{tenant}/deferred/failed?limit=20{from}"))
     }
 
-    pub async fn retry_deferred(self, tenant: &str, id: &str) -> Result<(), Problem> {
-        self.call(Call::new(Method::POST, format!("/tenants/{tenant}/deferred/{id}/retry"))).await
+    pub fn retry_deferred(self, tenant: &str, id: &str) -> Answer<()> {
+        self.call(Call::new(Method::POST, format!("/tenants/{tenant}/deferred/{id}/retry")))
     }
 
-    pub async fn delete_deferred(self, tenant: &str, id: &str) -> Result<(), Problem> {
-        self.call(Call::new(Method::DELETE, format!("/tenants/{tenant}/deferred/{id}"))).await
+    pub fn delete_deferred(self, tenant: &str, id: &str) -> Answer<()> {
+        self.call(Call::new(Method::DELETE, format!("/tenants/{tenant}/deferred/{id}")))
     }
 }

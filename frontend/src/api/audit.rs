@@ -3,19 +3,19 @@
 use weir_wire::audit::AuditEntry;
 use weir_wire::page::Page;
 
-use super::{Api, Problem};
+use super::{Answer, Api};
 use crate::browser::encode_component;
 use crate::model::audit::AuditLog;
 
 impl Api {
     /// One page of an audit log, newest first, filtered by query parameters.
-    pub async fn audit(
+    pub fn audit(
         self,
         log: AuditLog,
         tenant: &str,
         filter: &[(&'static str, String)],
         cursor: Option<String>,
-    ) -> Result<Page<AuditEntry>, Problem> {
+    ) -> Answer<Page<AuditEntry>> {
         let mut path = match log {
             AuditLog::Tenant => format!("/tenants/{tenant}/audit?limit=50"),
             AuditLog::Mine => "/me/audit?limit=50".to_owned(),
@@ -25,6 +25,6 @@ impl Api {
         for (name, value) in filter.iter().chain(&cursor) {
             path.extend(["&", name, "=", &encode_component(value)]);
         }
-        self.read(path).await
+        self.read(path)
     }
 }

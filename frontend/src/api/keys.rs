@@ -2,34 +2,27 @@
 
 use gloo_net::http::Method;
 use weir_wire::api_keys::{ApiKey, CreateKey, IssuedKey, RotateKey};
-use weir_wire::page::Page;
 
 use super::request::Call;
-use super::{Api, Problem};
+use super::{Answer, Api};
 
 impl Api {
     /// The first 200 keys of a tenant.
-    pub async fn keys(self, tenant: &str) -> Result<Vec<ApiKey>, Problem> {
-        let page: Page<ApiKey> = self.read(format!("/tenants/{tenant}/keys?limit=200")).await?;
-        Ok(page.data)
+    pub fn keys(self, tenant: &str) -> Answer<Vec<ApiKey>> {
+        self.list(format!("/tenants/{tenant}/keys?limit=200"))
     }
 
-    pub async fn create_key(self, tenant: &str, key: &CreateKey) -> Result<IssuedKey, Problem> {
-        self.create(format!("/tenants/{tenant}/keys"), key).await
+    pub fn create_key(self, tenant: &str, key: &CreateKey) -> Answer<IssuedKey> {
+        self.create(format!("/tenants/{tenant}/keys"), key)
     }
 
     /// Issues a new secret for a key; the previous one also works for `overlap_s` seconds.
-    pub async fn rotate_key(
-        self,
-        tenant: &str,
-        key: &str,
-        overlap_s: u32,
-    ) -> Result<IssuedKey, Problem> {
+    pub fn rotate_key(self, tenant: &str, key: &str, overlap_s: u32) -> Answer<IssuedKey> {
         let path = format!("/tenants/{tenant}/keys/{key}/rotate");
-        self.create(path, &RotateKey { overlap_s }).await
+        self.create(path, &RotateKey { overlap_s })
     }
 
-    pub async fn revoke_key(self, tenant: &str, key: &str) -> Result<(), Problem> {
-        self.call(Call::new(Method::DELETE, format!("/tenants/{tenant}/keys/{key}"))).await
+    pub fn revoke_key(self, tenant: &str, key: &str) -> Answer<()> {
+        self.call(Call::new(Method::DELETE, format!("/tenants/{tenant}/keys/{key}")))
     }
 }

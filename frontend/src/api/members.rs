@@ -5,54 +5,47 @@ use weir_wire::members::{
     ChangeMember, Invitation, Invite, IssuedInvitation, Member, Offer, PresentInvitation,
     RemovedMember,
 };
-use weir_wire::page::Page;
 use weir_wire::tenants::{Role, Tenant};
 
 use super::request::{Call, send};
-use super::{Api, Problem};
+use super::{Answer, Api};
 
 impl Api {
     /// The first 200 members of a tenant.
-    pub async fn members(self, tenant: &str) -> Result<Vec<Member>, Problem> {
-        let page: Page<Member> = self.read(format!("/tenants/{tenant}/members?limit=200")).await?;
-        Ok(page.data)
+    pub fn members(self, tenant: &str) -> Answer<Vec<Member>> {
+        self.list(format!("/tenants/{tenant}/members?limit=200"))
     }
 
-    pub async fn set_role(self, tenant: &str, user: &str, role: Role) -> Result<Member, Problem> {
+    pub fn set_role(self, tenant: &str, user: &str, role: Role) -> Answer<Member> {
         let path = format!("/tenants/{tenant}/members/{user}");
-        self.call(Call::new(Method::PATCH, path).body(&ChangeMember { role })).await
+        self.call(Call::new(Method::PATCH, path).body(&ChangeMember { role }))
     }
 
     /// Removes a member (`me` for the signed-in person). Returns what the member created in the tenant, if anything.
-    pub async fn remove_member(
-        self,
-        tenant: &str,
-        user: &str,
-    ) -> Result<Option<RemovedMember>, Problem> {
-        self.call(Call::new(Method::DELETE, format!("/tenants/{tenant}/members/{user}"))).await
+    pub fn remove_member(self, tenant: &str, user: &str) -> Answer<Option<RemovedMember>> {
+        self.call(Call::new(Method::DELETE, format!("/tenants/{tenant}/members/{user}")))
     }
 
     /// The newest 200 open invitations.
-    pub async fn invitations(self, tenant: &str) -> Result<Vec<Invitation>, Problem> {
+    pub fn invitations(self, tenant: &str) -> Answer<Vec<Invitation>> {
         let path = format!("/tenants/{tenant}/invitations?limit=200");
-        let page: Page<Invitation> = self.read(path).await?;
-        Ok(page.data)
+        self.list(path)
     }
 
-    pub async fn invite(self, tenant: &str, body: &Invite) -> Result<IssuedInvitation, Problem> {
-        self.create(format!("/tenants/{tenant}/invitations"), body).await
+    pub fn invite(self, tenant: &str, body: &Invite) -> Answer<IssuedInvitation> {
+        self.create(format!("/tenants/{tenant}/invitations"), body)
     }
 
-    pub async fn revoke_invitation(self, tenant: &str, id: &str) -> Result<(), Problem> {
-        self.call(Call::new(Method::DELETE, format!("/tenants/{tenant}/invitations/{id}"))).await
+    pub fn revoke_invitation(self, tenant: &str, id: &str) -> Answer<()> {
+        self.call(Call::new(Method::DELETE, format!("/tenants/{tenant}/invitations/{id}")))
     }
 
     /// The preview of an invitation; needs no session.
-    pub async fn preview_invitation(self, body: &PresentInvitation) -> Result<Offer, Problem> {
-        send(&Call::new(Method::POST, "/invitations/preview".to_owned()).body(body), None).await
+    pub fn preview_invitation(self, body: &PresentInvitation) -> Answer<Offer> {
+        send(Call::new(Method::POST, "/invitations/preview".to_owned()).body(body))
     }
 
-    pub async fn accept_invitation(self, body: &PresentInvitation) -> Result<Tenant, Problem> {
-        self.create("/invitations/accept".to_owned(), body).await
+    pub fn accept_invitation(self, body: &PresentInvitation) -> Answer<Tenant> {
+        self.create("/invitations/accept".to_owned(), body)
     }
 }

@@ -10,7 +10,7 @@ use weir_wire::tenants::{Enforcement, InstallationEnforcement, Tenant};
 use weir_wire::usage::UsageDay;
 
 use super::request::Call;
-use super::{Api, Problem};
+use super::{Answer, Api, Problem};
 use crate::browser::encode_component;
 
 impl Api {
@@ -27,87 +27,72 @@ impl Api {
     }
 
     /// One page of the accounts whose address or name contains this text.
-    pub async fn accounts(
-        self,
-        search: &str,
-        cursor: Option<String>,
-    ) -> Result<Page<Account>, Problem> {
+    pub fn accounts(self, search: &str, cursor: Option<String>) -> Answer<Page<Account>> {
         let cursor = cursor.map(|cursor| format!("&cursor={cursor}")).unwrap_or_default();
         let search = encode_component(search);
-        self.read(format!("/operator/accounts?limit=100&search={search}{cursor}")).await
+        self.read(format!("/operator/accounts?limit=100&search={search}{cursor}"))
     }
 
     /// Issues a token with which a person sets a new password.
-    pub async fn issue_reset(self, email: &str) -> Result<IssuedReset, Problem> {
+    pub fn issue_reset(self, email: &str) -> Answer<IssuedReset> {
         let body = IssueReset { email: email.to_owned() };
-        self.create("/operator/password-resets".to_owned(), &body).await
+        self.create("/operator/password-resets".to_owned(), &body)
     }
 
     /// The ceilings of tenants without values of their own.
-    pub async fn default_ceilings(self) -> Result<DefaultCeilings, Problem> {
-        self.read("/operator/ceilings".to_owned()).await
+    pub fn default_ceilings(self) -> Answer<DefaultCeilings> {
+        self.read("/operator/ceilings".to_owned())
     }
 
     /// Replaces the default ceilings; a value that is not set returns to the built-in default.
-    pub async fn set_default_ceilings(
-        self,
-        body: &CeilingsBody,
-    ) -> Result<DefaultCeilings, Problem> {
-        self.call(Call::new(Method::PUT, "/operator/ceilings".to_owned()).body(body)).await
+    pub fn set_default_ceilings(self, body: &CeilingsBody) -> Answer<DefaultCeilings> {
+        self.call(Call::new(Method::PUT, "/operator/ceilings".to_owned()).body(body))
     }
 
     /// The ceilings of one tenant.
-    pub async fn tenant_ceilings(self, tenant: &str) -> Result<TenantCeilings, Problem> {
-        self.read(format!("/operator/tenants/{tenant}/ceilings")).await
+    pub fn tenant_ceilings(self, tenant: &str) -> Answer<TenantCeilings> {
+        self.read(format!("/operator/tenants/{tenant}/ceilings"))
     }
 
     /// Replaces the ceilings of one tenant; a value that is not set returns to the default.
-    pub async fn set_tenant_ceilings(
-        self,
-        tenant: &str,
-        body: &CeilingsBody,
-    ) -> Result<TenantCeilings, Problem> {
+    pub fn set_tenant_ceilings(self, tenant: &str, body: &CeilingsBody) -> Answer<TenantCeilings> {
         let path = format!("/operator/tenants/{tenant}/ceilings");
-        self.call(Call::new(Method::PUT, path).body(body)).await
+        self.call(Call::new(Method::PUT, path).body(body))
     }
 
     /// One page of the usage by day and tenant since a day, oldest first.
-    pub async fn usage(
-        self,
-        from: &str,
-        cursor: Option<String>,
-    ) -> Result<Page<UsageDay>, Problem> {
+    pub fn usage(self, from: &str, cursor: Option<String>) -> Answer<Page<UsageDay>> {
         let cursor = cursor.map(|cursor| format!("&cursor={cursor}")).unwrap_or_default();
-        self.read(format!("/operator/usage?limit=200&from={from}{cursor}")).await
+        self.read(format!("/operator/usage?limit=200&from={from}{cursor}"))
     }
 
     /// The whole usage as CSV.
-    pub async fn usage_table(self, from: &str) -> Result<String, Problem> {
+    pub fn usage_table(self, from: &str) -> Answer<String> {
         let path = format!("/operator/usage?format=csv&from={from}");
-        self.fetch(Call::new(Method::GET, path)).await
+        self.fetch(Call::new(Method::GET, path))
     }
 
     /// The gates, each with its load.
-    pub async fn all_replicas(self) -> Result<Replicas, Problem> {
-        self.read("/operator/replicas".to_owned()).await
+    pub fn all_replicas(self) -> Answer<Replicas> {
+        self.read("/operator/replicas".to_owned())
     }
 
     /// The latest changes of all tenants, with the time after which each gate served them.
-    pub async fn all_rollouts(self) -> Result<Rollouts, Problem> {
-        self.read("/operator/replicas/rollouts?limit=50".to_owned()).await
+    pub fn all_rollouts(self) -> Answer<Rollouts> {
+        self.read("/operator/replicas/rollouts?limit=50".to_owned())
     }
 
     /// Whether limits are on for the installation.
-    pub async fn installation_enforcement(self) -> Result<InstallationEnforcement, Problem> {
-        self.read("/operator/enforcement".to_owned()).await
+    pub fn installation_enforcement(self) -> Answer<InstallationEnforcement> {
+        self.read("/operator/enforcement".to_owned())
     }
 
     /// Turns the limits of every tenant on or off.
-    pub async fn set_installation_enforcement(
+    pub fn set_installation_enforcement(
         self,
         enforcement: Enforcement,
-    ) -> Result<InstallationEnforcement, Problem> {
+    ) -> Answer<InstallationEnforcement> {
         let body = InstallationEnforcement { enforcement };
-        self.call(Call::new(Method::PUT, "/operator/enforcement".to_owned()).body(&body)).await
+        self.call(Call::new(Method::PUT, "/operator/enforcement".to_owned()).body(&body))
     }
 }

@@ -8,7 +8,7 @@ use weir_wire::page::Page;
 use weir_wire::tester::{InspectAnswer, InspectBody, ResetAnswer, ResetBody};
 
 use super::request::Call;
-use super::{Api, Problem};
+use super::{Answer, Api, Problem};
 use crate::browser::encode_component;
 
 /// The overrides to return; empty texts do not restrict them.
@@ -22,12 +22,12 @@ pub struct OverrideSearch {
 
 impl Api {
     /// One page of overrides.
-    pub async fn overrides(
+    pub fn overrides(
         self,
         tenant: &str,
         search: &OverrideSearch,
         cursor: Option<&str>,
-    ) -> Result<Page<OverrideAnswer>, Problem> {
+    ) -> Answer<Page<OverrideAnswer>> {
         let mut path = format!("/tenants/{tenant}/overrides?limit=200");
         let parameters = [
             ("subject", search.subject.as_str()),
@@ -38,7 +38,7 @@ impl Api {
         for (name, value) in parameters.into_iter().filter(|(_, value)| !value.is_empty()) {
             path.extend(["&", name, "=", &encode_component(value)]);
         }
-        self.read(path).await
+        self.read(path)
     }
 
     /// All overrides of a tenant.
@@ -57,74 +57,54 @@ impl Api {
     }
 
     /// The current revision of an override.
-    pub async fn get_override(self, tenant: &str, id: &str) -> Result<OverrideAnswer, Problem> {
-        self.read(format!("/tenants/{tenant}/overrides/{id}")).await
+    pub fn get_override(self, tenant: &str, id: &str) -> Answer<OverrideAnswer> {
+        self.read(format!("/tenants/{tenant}/overrides/{id}"))
     }
 
-    pub async fn create_override(
-        self,
-        tenant: &str,
-        body: &OverrideBody,
-    ) -> Result<OverrideAnswer, Problem> {
-        self.create(format!("/tenants/{tenant}/overrides"), body).await
+    pub fn create_override(self, tenant: &str, body: &OverrideBody) -> Answer<OverrideAnswer> {
+        self.create(format!("/tenants/{tenant}/overrides"), body)
     }
 
     /// Creates a deleted override again, in the set that owned it.
-    pub async fn restore_override(
-        self,
-        tenant: &str,
-        deleted: OverrideAnswer,
-    ) -> Result<OverrideAnswer, Problem> {
+    pub fn restore_override(self, tenant: &str, deleted: OverrideAnswer) -> Answer<OverrideAnswer> {
         let OverrideAnswer { body, managed_by, applied_digest, .. } = deleted;
         let body = RestoreOverrideBody { body, managed_by, applied_digest };
-        self.create(format!("/tenants/{tenant}/overrides/restore"), &body).await
+        self.create(format!("/tenants/{tenant}/overrides/restore"), &body)
     }
 
     /// Replaces an override if its revision is still current; fails with `stale` otherwise.
-    pub async fn replace_override(
+    pub fn replace_override(
         self,
         tenant: &str,
         before: &OverrideAnswer,
         body: &OverrideBody,
-    ) -> Result<OverrideAnswer, Problem> {
+    ) -> Answer<OverrideAnswer> {
         let path = format!("/tenants/{tenant}/overrides/{}", before.id);
-        self.call(Call::new(Method::PUT, path).if_match(before.revision).body(body)).await
+        self.call(Call::new(Method::PUT, path).if_match(before.revision).body(body))
     }
 
-    pub async fn delete_override(
-        self,
-        tenant: &str,
-        deleted: &OverrideAnswer,
-    ) -> Result<(), Problem> {
+    pub fn delete_override(self, tenant: &str, deleted: &OverrideAnswer) -> Answer<()> {
         let path = format!("/tenants/{tenant}/overrides/{}", deleted.id);
-        self.call(Call::new(Method::DELETE, path).if_match(deleted.revision)).await
+        self.call(Call::new(Method::DELETE, path).if_match(deleted.revision))
     }
 
     /// Writes several overrides in one transaction, or plans to.
-    pub async fn batch_overrides(
+    pub fn batch_overrides(
         self,
         tenant: &str,
         body: &BulkOverridesBody,
-    ) -> Result<BulkOverridesAnswer, Problem> {
-        self.create(format!("/tenants/{tenant}/overrides/bulk"), body).await
+    ) -> Answer<BulkOverridesAnswer> {
+        self.create(format!("/tenants/{tenant}/overrides/bulk"), body)
     }
 
     /// The state of a rule's counters for some subjects.
-    pub async fn inspect_counters(
-        self,
-        tenant: &str,
-        body: &InspectBody,
-    ) -> Result<InspectAnswer, Problem> {
+    pub fn inspect_counters(self, tenant: &str, body: &InspectBody) -> Answer<InspectAnswer> {
         let path = format!("/tenants/{tenant}/counters/inspect");
-        self.call(Call::new(Method::POST, path).body(body)).await
+        self.call(Call::new(Method::POST, path).body(body))
     }
 
     /// Resets the counters of a subject in a rule.
-    pub async fn reset_counters(
-        self,
-        tenant: &str,
-        body: &ResetBody,
-    ) -> Result<ResetAnswer, Problem> {
-        self.create(format!("/tenants/{tenant}/counters/reset"), body).await
+    pub fn reset_counters(self, tenant: &str, body: &ResetBody) -> Answer<ResetAnswer> {
+        self.create(format!("/tenants/{tenant}/counters/reset"), body)
     }
 }

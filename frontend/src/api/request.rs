@@ -1,5 +1,7 @@
 //! One HTTP request and its response.
 
+use futures_util::FutureExt as _;
+use futures_util::future::LocalBoxFuture;
 use gloo_net::http::{Method, Request, RequestBuilder, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -8,6 +10,9 @@ use weir_wire::problem::ProblemBody;
 
 use super::Problem;
 use crate::model::json;
+
+/// An answer that is under way. Boxed, so that the code that waits for it does not contain the code of the request.
+pub type Answer<T> = LocalBoxFuture<'static, Result<T, Problem>>;
 
 /// A request that can be sent more than once.
 pub(super) struct Call {
@@ -58,12 +63,18 @@ impl Call {
     }
 }
 
-/// Sends the request and parses the response.
-pub(super) async fn send<T: DeserializeOwned>(
-    call: &Call,
-    token: Option<&str>,
-) -> Result<T, Problem> {
-    parse_body(&send_text(call, token).await?)
+/// Sends a request that needs no session.
+pub(super) fn send<T: DeserializeOwned + 'static>(call: Call) -> Answer<T> {
+    parsed(send_openly(call))
+}
+
+fn send_openly(call: Call) -> Answer<String> {
+    async move { send_text(&call, None).await }.boxed_local()
+}
+
+/// Parses a response body that is under way.
+pub(super) fn parsed<T: DeserializeOwned + 'static>(text: Answer<String>) -> Answer<T> {
+    text.map(|text| parse_body(&text?)).boxed_local()
 }
 
 /// Sends the request and returns the response text. Parsing is separate, so that this code is not duplicated for each

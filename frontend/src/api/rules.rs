@@ -6,7 +6,7 @@ use weir_wire::page::Page;
 use weir_wire::rules::{RULE_IDS_MAX, RuleAnswer, RuleBody};
 
 use super::request::Call;
-use super::{Api, Problem};
+use super::{Answer, Api, Problem};
 use crate::browser::encode_component;
 
 /// The selection of rules to return.
@@ -74,27 +74,27 @@ impl Api {
     }
 
     /// The first page of rules whose `namespace/name` contains a text.
-    pub async fn some_rules(self, tenant: &str, text: &str) -> Result<Page<RuleAnswer>, Problem> {
-        self.first_rules(tenant, 200, &RuleSelection::default(), text).await
+    pub fn some_rules(self, tenant: &str, text: &str) -> Answer<Page<RuleAnswer>> {
+        self.first_rules(tenant, 200, &RuleSelection::default(), text)
     }
 
     /// A short first page of the selected rules whose `namespace/name` contains a text.
-    pub async fn search_rules(
+    pub fn search_rules(
         self,
         tenant: &str,
         having: &RuleSelection,
         text: &str,
-    ) -> Result<Page<RuleAnswer>, Problem> {
-        self.first_rules(tenant, if text.is_empty() { 200 } else { 50 }, having, text).await
+    ) -> Answer<Page<RuleAnswer>> {
+        self.first_rules(tenant, if text.is_empty() { 200 } else { 50 }, having, text)
     }
 
-    async fn first_rules(
+    fn first_rules(
         self,
         tenant: &str,
         most: u32,
         having: &RuleSelection,
         text: &str,
-    ) -> Result<Page<RuleAnswer>, Problem> {
+    ) -> Answer<Page<RuleAnswer>> {
         let mut path = format!("/tenants/{tenant}/rules?limit={most}");
         let namespace = having.namespace.as_str();
         let parameters =
@@ -104,7 +104,7 @@ impl Api {
                 path.extend(["&", name, "=", &encode_component(value)]);
             }
         }
-        self.read(path).await
+        self.read(path)
     }
 
     /// The rules with these ids; missing ids are skipped.
@@ -130,52 +130,47 @@ impl Api {
         Ok(!self.read::<Page<RuleAnswer>>(path).await?.data.is_empty())
     }
 
-    pub async fn rule(self, tenant: &str, rule: &str) -> Result<RuleAnswer, Problem> {
-        self.read(format!("/tenants/{tenant}/rules/{}", encode_component(rule))).await
+    pub fn rule(self, tenant: &str, rule: &str) -> Answer<RuleAnswer> {
+        self.read(format!("/tenants/{tenant}/rules/{}", encode_component(rule)))
     }
 
     /// One page of a rule's revisions, newest first.
-    pub async fn revisions(
+    pub fn revisions(
         self,
         tenant: &str,
         rule: &str,
         cursor: Option<&str>,
-    ) -> Result<Page<Revision>, Problem> {
+    ) -> Answer<Page<Revision>> {
         let from = cursor
             .map(|cursor| format!("?cursor={}", encode_component(cursor)))
             .unwrap_or_default();
-        self.read(format!("/tenants/{tenant}/rules/{rule}/revisions{from}")).await
+        self.read(format!("/tenants/{tenant}/rules/{rule}/revisions{from}"))
     }
 
     /// Reverts to an earlier revision if `now` is still the current one; fails with `stale` otherwise.
-    pub async fn revert_rule(
-        self,
-        tenant: &str,
-        now: &RuleAnswer,
-        revision: u64,
-    ) -> Result<RuleAnswer, Problem> {
+    pub fn revert_rule(self, tenant: &str, now: &RuleAnswer, revision: u64) -> Answer<RuleAnswer> {
         let path = format!("/tenants/{tenant}/rules/{}/revert", now.id);
         let call = Call::new(Method::POST, path).if_match(now.revision);
-        self.call(call.body(&RevertBody { revision })).await
+        self.call(call.body(&RevertBody { revision }))
     }
 
-    pub async fn create_rule(self, tenant: &str, rule: &RuleBody) -> Result<RuleAnswer, Problem> {
-        self.create(format!("/tenants/{tenant}/rules"), rule).await
+    pub fn create_rule(self, tenant: &str, rule: &RuleBody) -> Answer<RuleAnswer> {
+        self.create(format!("/tenants/{tenant}/rules"), rule)
     }
 
     /// Replaces a rule if its revision is still current; fails with `stale` otherwise.
-    pub async fn replace_rule(
+    pub fn replace_rule(
         self,
         tenant: &str,
         before: &RuleAnswer,
         rule: &RuleBody,
-    ) -> Result<RuleAnswer, Problem> {
+    ) -> Answer<RuleAnswer> {
         let path = format!("/tenants/{tenant}/rules/{}", before.id);
-        self.call(Call::new(Method::PUT, path).if_match(before.revision).body(rule)).await
+        self.call(Call::new(Method::PUT, path).if_match(before.revision).body(rule))
     }
 
-    pub async fn delete_rule(self, tenant: &str, rule: &RuleAnswer) -> Result<(), Problem> {
+    pub fn delete_rule(self, tenant: &str, rule: &RuleAnswer) -> Answer<()> {
         let path = format!("/tenants/{tenant}/rules/{}", rule.id);
-        self.call(Call::new(Method::DELETE, path).if_match(rule.revision)).await
+        self.call(Call::new(Method::DELETE, path).if_match(rule.revision))
     }
 }

@@ -2,7 +2,7 @@
 
 use weir_wire::stats::{Denials, Events, RulesSeries, Series, Summary, Top};
 
-use super::{Api, Problem};
+use super::{Answer, Api};
 use crate::browser;
 
 /// The scope of statistics; `None` means all.
@@ -31,58 +31,48 @@ impl StatsScope {
 }
 
 impl Api {
-    pub async fn series(self, about: StatsScope) -> Result<Series, Problem> {
-        self.read(format!("/tenants/{}/stats/series?{}", about.tenant, about.query())).await
+    pub fn series(self, about: &StatsScope) -> Answer<Series> {
+        self.read(format!("/tenants/{}/stats/series?{}", about.tenant, about.query()))
     }
 
-    pub async fn summary(self, about: StatsScope) -> Result<Summary, Problem> {
-        self.read(format!("/tenants/{}/stats/summary?{}", about.tenant, about.query())).await
+    pub fn summary(self, about: &StatsScope) -> Answer<Summary> {
+        self.read(format!("/tenants/{}/stats/summary?{}", about.tenant, about.query()))
     }
 
     /// The most denied subjects or rules, at most `most`; `by` is `subject` or `rule`.
-    pub async fn top(self, about: StatsScope, by: &str, most: u32) -> Result<Top, Problem> {
+    pub fn top(self, about: &StatsScope, by: &str, most: u32) -> Answer<Top> {
         let query = about.query();
-        self.read(format!("/tenants/{}/stats/top?by={by}&limit={most}&{query}", about.tenant)).await
+        self.read(format!("/tenants/{}/stats/top?by={by}&limit={most}&{query}", about.tenant))
     }
 
     /// The subjects that are most checked or most denied; `order` is `checks` or `denied`.
-    pub async fn top_subjects(
-        self,
-        about: StatsScope,
-        order: &str,
-        most: u32,
-    ) -> Result<Top, Problem> {
+    pub fn top_subjects(self, about: &StatsScope, order: &str, most: u32) -> Answer<Top> {
         let query = about.query();
         let path = format!(
             "/tenants/{}/stats/top?by=subject&order={order}&limit={most}&{query}",
             about.tenant
         );
-        self.read(path).await
+        self.read(path)
     }
 
     /// The changes, alerts and outages that explain the statistics, the newest first.
-    pub async fn events(self, about: StatsScope) -> Result<Events, Problem> {
-        self.read(format!("/tenants/{}/stats/events?{}", about.tenant, about.query())).await
+    pub fn events(self, about: &StatsScope) -> Answer<Events> {
+        self.read(format!("/tenants/{}/stats/events?{}", about.tenant, about.query()))
     }
 
     /// The last hour of each rule, in steps of five minutes.
-    pub async fn rules_last_hour(self, tenant: &str) -> Result<RulesSeries, Problem> {
-        self.read(format!("/tenants/{tenant}/stats/rules")).await
+    pub fn rules_last_hour(self, tenant: &str) -> Answer<RulesSeries> {
+        self.read(format!("/tenants/{tenant}/stats/rules"))
     }
 
     /// The most recent denials of one rule or of all, and of one namespace or of all (an empty text).
-    pub async fn denials(
-        self,
-        tenant: &str,
-        rule: Option<&str>,
-        namespace: &str,
-    ) -> Result<Denials, Problem> {
+    pub fn denials(self, tenant: &str, rule: Option<&str>, namespace: &str) -> Answer<Denials> {
         let mut path = format!("/tenants/{tenant}/stats/denials?limit=100");
         for (name, value) in [("rule_id", rule.unwrap_or_default()), ("namespace", namespace)] {
             if !value.is_empty() {
                 path.extend(["&", name, "=", &browser::encode_component(value)]);
             }
         }
-        self.read(path).await
+        self.read(path)
     }
 }

@@ -7,34 +7,26 @@ use weir_wire::subjects::{
 };
 
 use super::request::Call;
-use super::{Api, Problem};
+use super::{Answer, Api};
 
 impl Api {
     /// The counters, overrides and denials of a subject in every rule that counts by its attributes.
-    pub async fn inspect_subject(
+    pub fn inspect_subject(
         self,
         tenant: &str,
         body: &InspectSubjectBody,
-    ) -> Result<InspectSubjectAnswer, Problem> {
+    ) -> Answer<InspectSubjectAnswer> {
         let path = format!("/tenants/{tenant}/subjects/inspect");
-        self.call(Call::new(Method::POST, path).body(body)).await
+        self.call(Call::new(Method::POST, path).body(body))
     }
 
     /// Multiplies the limits of a subject for some time.
-    pub async fn raise_subject(
-        self,
-        tenant: &str,
-        body: &RaiseSubjectBody,
-    ) -> Result<OverrideAnswer, Problem> {
-        self.create(format!("/tenants/{tenant}/subjects/raise"), body).await
+    pub fn raise_subject(self, tenant: &str, body: &RaiseSubjectBody) -> Answer<OverrideAnswer> {
+        self.create(format!("/tenants/{tenant}/subjects/raise"), body)
     }
 
     /// Denies a subject for some time.
-    pub async fn block_subject(
-        self,
-        tenant: &str,
-        body: &BlockSubjectBody,
-    ) -> Result<OverrideAnswer, Problem> {
-        self.create(format!("/tenants/{tenant}/subjects/block"), body).await
+    pub fn block_subject(self, tenant: &str, body: &BlockSubjectBody) -> Answer<OverrideAnswer> {
+        self.create(format!("/tenants/{tenant}/subjects/block"), body)
     }
 }

@@ -9,63 +9,59 @@ use weir_wire::tenants::{CreateTenant, DeleteTenant, Enforcement, Tenant, Update
 use weir_wire::tester::TestAnswer;
 
 use super::request::Call;
-use super::{Api, Problem};
+use super::{Answer, Api};
 
 impl Api {
-    pub async fn create_tenant(self, name: &str) -> Result<Tenant, Problem> {
+    pub fn create_tenant(self, name: &str) -> Answer<Tenant> {
         let body = CreateTenant { name: name.to_owned() };
-        self.create("/tenants".to_owned(), &body).await
+        self.create("/tenants".to_owned(), &body)
     }
 
-    pub async fn rename_tenant(self, tenant: &str, name: &str) -> Result<Tenant, Problem> {
+    pub fn rename_tenant(self, tenant: &str, name: &str) -> Answer<Tenant> {
         let body =
             UpdateTenant { name: Some(name.to_owned()), record_checks: None, enforcement: None };
-        self.call(Call::new(Method::PATCH, format!("/tenants/{tenant}")).body(&body)).await
+        self.call(Call::new(Method::PATCH, format!("/tenants/{tenant}")).body(&body))
     }
 
     /// Turns the tenant's limits on or off.
-    pub async fn set_enforcement(
-        self,
-        tenant: &str,
-        enforcement: Enforcement,
-    ) -> Result<Tenant, Problem> {
+    pub fn set_enforcement(self, tenant: &str, enforcement: Enforcement) -> Answer<Tenant> {
         let body = UpdateTenant { name: None, record_checks: None, enforcement: Some(enforcement) };
-        self.call(Call::new(Method::PATCH, format!("/tenants/{tenant}")).body(&body)).await
+        self.call(Call::new(Method::PATCH, format!("/tenants/{tenant}")).body(&body))
     }
 
     /// Deletes a tenant; the API requires its name as confirmation, because deletion cannot be undone.
-    pub async fn delete_tenant(self, tenant: &str, name: &str) -> Result<(), Problem> {
+    pub fn delete_tenant(self, tenant: &str, name: &str) -> Answer<()> {
         let body = DeleteTenant { name: name.to_owned() };
-        self.call(Call::new(Method::DELETE, format!("/tenants/{tenant}")).body(&body)).await
+        self.call(Call::new(Method::DELETE, format!("/tenants/{tenant}")).body(&body))
     }
 
     /// The first namespaces that have rules or settings.
-    pub async fn namespaces(self, tenant: &str) -> Result<Page<NamespaceAnswer>, Problem> {
-        self.read(format!("/tenants/{tenant}/namespaces?limit=200")).await
+    pub fn namespaces(self, tenant: &str) -> Answer<Page<NamespaceAnswer>> {
+        self.read(format!("/tenants/{tenant}/namespaces?limit=200"))
     }
 
     /// Replaces the settings of a namespace if their revision is still current; fails with `stale` otherwise.
-    pub async fn set_namespace(
+    pub fn set_namespace(
         self,
         tenant: &str,
         before: &NamespaceAnswer,
         body: &NamespaceBody,
-    ) -> Result<NamespaceAnswer, Problem> {
+    ) -> Answer<NamespaceAnswer> {
         let path = format!("/tenants/{tenant}/namespaces/{}", before.name);
-        self.call(Call::new(Method::PUT, path).if_match(before.revision).body(body)).await
+        self.call(Call::new(Method::PUT, path).if_match(before.revision).body(body))
     }
 
-    pub async fn replicas(self, tenant: &str) -> Result<Replicas, Problem> {
-        self.read(format!("/tenants/{tenant}/replicas")).await
+    pub fn replicas(self, tenant: &str) -> Answer<Replicas> {
+        self.read(format!("/tenants/{tenant}/replicas"))
     }
 
     /// Evaluates a check against each rule without counting it.
-    pub async fn test(self, tenant: &str, check: &CheckBody) -> Result<TestAnswer, Problem> {
-        self.create(format!("/tenants/{tenant}/test"), check).await
+    pub fn test(self, tenant: &str, check: &CheckBody) -> Answer<TestAnswer> {
+        self.create(format!("/tenants/{tenant}/test"), check)
     }
 
     /// The latest changes, with the time after which each gate served them.
-    pub async fn rollouts(self, tenant: &str) -> Result<Rollouts, Problem> {
-        self.read(format!("/tenants/{tenant}/replicas/rollouts?limit=50")).await
+    pub fn rollouts(self, tenant: &str) -> Answer<Rollouts> {
+        self.read(format!("/tenants/{tenant}/replicas/rollouts?limit=50"))
     }
 }

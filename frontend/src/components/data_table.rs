@@ -12,7 +12,6 @@ mod head;
 mod options;
 mod row;
 mod state;
-mod views;
 
 use leptos::prelude::*;
 

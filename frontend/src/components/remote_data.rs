@@ -7,7 +7,7 @@ use futures_util::future::LocalBoxFuture;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
-use crate::api::{Connection, Problem};
+use crate::api::{Answer, Connection, Problem};
 use crate::components::control_flow::{Show, dynamic};
 use crate::components::feedback::{LoadingSkeleton, ProblemPanel, Skeleton};
 
@@ -26,31 +26,30 @@ pub enum RemoteState<T> {
     Failed(Problem),
 }
 
-type Fetch<T> = Box<dyn Fn() -> LocalBoxFuture<'static, Result<T, Problem>>>;
+type Fetch<T> = Box<dyn Fn() -> Answer<T>>;
 
 /// Stores an answer.
 type Apply = Box<dyn FnOnce()>;
 
-/// Fetches now, on `refetch`, and when a signal changes that `fetch` reads before its first await. The previous data
+/// Fetches now, on `refetch`, and when a signal changes that `fetch` reads before it returns. The previous data
 /// stays until the new data arrives, so the page does not jump.
-pub fn fetch_data<T, F, Answer>(fetch: F) -> RemoteData<T>
+pub fn fetch_data<T>(fetch: impl Fn() -> Answer<T> + 'static) -> RemoteData<T>
 where
     T: Clone + Send + Sync + 'static,
-    F: Fn() -> Answer + 'static,
-    Answer: Future<Output = Result<T, Problem>> + 'static,
 {
-    start(Box::new(move || fetch().boxed_local()), Signal::stored(true))
+    start(Box::new(fetch), Signal::stored(true))
 }
 
 /// Like [`fetch_data`], but begins once `ready` holds: for data that must not delay what the page shows first. A browser sends few
 /// requests at a time.
-pub fn fetch_after<T, F, Answer>(ready: impl Into<Signal<bool>>, fetch: F) -> RemoteData<T>
+pub fn fetch_after<T>(
+    ready: impl Into<Signal<bool>>,
+    fetch: impl Fn() -> Answer<T> + 'static,
+) -> RemoteData<T>
 where
     T: Clone + Send + Sync + 'static,
-    F: Fn() -> Answer + 'static,
-    Answer: Future<Output = Result<T, Problem>> + 'static,
 {
-    start(Box::new(move || fetch().boxed_local()), ready.into())
+    start(Box::new(fetch), ready.into())
 }
 
 /// Boxed, so that the code is generic only over the data.
@@ -286,6 +285,16 @@ impl<T: Clone + Send + Sync + 'static> RemoteData<T> {
             RemoteState::Ready(data) => Some(data),
             RemoteState::Loading | RemoteState::Failed(_) => None,
         }
+    }
+
+    /// The result of `read` for the last data, which a failed refetch leaves; the default until they have loaded.
+    pub fn latest<V>(self, read: impl Fn(T) -> V + Send + Sync + 'static) -> Memo<V>
+    where
+        V: Clone + Default + PartialEq + Send + Sync + 'static,
+    {
+        Memo::new(move |last: Option<&V>| {
+            self.data().map(&read).or_else(|| last.cloned()).unwrap_or_default()
+        })
     }
 }
 

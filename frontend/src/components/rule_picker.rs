@@ -4,12 +4,12 @@ mod suggest;
 
 use std::collections::BTreeMap;
 
-use futures_util::future::LocalBoxFuture;
+use futures_util::FutureExt as _;
 use leptos::prelude::*;
 use weir_wire::page::Page;
 use weir_wire::rules::RuleAnswer;
 
-use crate::api::Problem;
+use crate::api::Answer;
 use crate::browser;
 use crate::components::field::{Binding, Choice};
 use crate::components::mini_picture::MiniPicture;
@@ -25,7 +25,7 @@ pub struct RuleOptions {
 }
 
 /// Searches the server for rules that contain a text.
-pub type SearchRules = Callback<String, LocalBoxFuture<'static, Result<Page<RuleAnswer>, Problem>>>;
+pub type SearchRules = Callback<String, Answer<Page<RuleAnswer>>>;
 
 /// The rules that the page has loaded so far; cheap to copy.
 #[derive(Debug, Clone, Copy)]
@@ -137,6 +137,7 @@ fn SearchField(
                 _ => Ok((searched, first())),
             }
         }
+        .boxed_local()
     });
     let labels = Memo::new(move |_| {
         let found = by_server.data().map(|(_, page)| page.data).unwrap_or_default();

@@ -1,13 +1,12 @@
 //! Forms and buttons that send a request: disabled while it runs, with its problem shown until the next attempt.
 
-use futures_util::FutureExt as _;
-use futures_util::future::LocalBoxFuture;
+use futures_util::{FutureExt as _, TryFutureExt as _};
 use leptos::ev::SubmitEvent;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use weir_wire::problem::ErrorCode;
 
-use crate::api::Problem;
+use crate::api::{Answer, Problem};
 use crate::browser;
 use crate::components::feedback::ProblemPanel;
 
@@ -36,15 +35,12 @@ impl SubmitAction {
         request: impl Future<Output = Result<T, Problem>> + 'static,
         done: impl FnOnce(T) + 'static,
     ) {
-        let request = async move {
-            let answer = request.await.map_err(not_sent)?;
-            Ok(Box::new(move || done(answer)) as Box<dyn FnOnce()>)
-        };
-        self.start(request.boxed_local());
+        let done = |answer| Box::new(move || done(answer)) as Box<dyn FnOnce()>;
+        self.start(request.map_ok(done).boxed_local());
     }
 
     /// Not generic, so that the code is not duplicated for each request type.
-    fn start(self, request: LocalBoxFuture<'static, Result<Box<dyn FnOnce()>, Problem>>) {
+    fn start(self, request: Answer<Box<dyn FnOnce()>>) {
         self.busy.set(true);
         self.problem.set(None);
         spawn_local(async move {
@@ -53,7 +49,7 @@ impl SubmitAction {
             match answer {
                 Ok(done) => done(),
                 Err(problem) => {
-                    self.problem.try_set(Some(problem));
+                    self.problem.try_set(Some(not_sent(problem)));
                     if !self.fields.is_empty() {
                         browser::focus_first_invalid();
                     }

@@ -3,15 +3,17 @@
 use leptos::html;
 use leptos::prelude::*;
 
-use crate::components::field::fresh_id;
+use crate::components::field::{Binding, fresh_id};
 
 #[component]
 pub fn Tabs(
     #[prop(into)] label: String,
     names: Vec<&'static str>,
+    /// The position of the chosen tab.
+    chosen: Binding<usize>,
     panel: Callback<usize, AnyView>,
 ) -> impl IntoView {
-    let chosen = RwSignal::new(0);
+    let Binding { value: chosen, set } = chosen;
     let id = fresh_id();
     let count = names.len();
     let list = NodeRef::<html::Div>::new();
@@ -25,7 +27,7 @@ pub fn Tabs(
             _ => return,
         };
         event.prevent_default();
-        chosen.set(next);
+        set.run(next);
         let tabs = list.get_untracked().map(|list| list.children());
         let tab = tabs.and_then(|tabs| tabs.item(u32::try_from(next).unwrap_or(0)));
         crate::browser::focus(tab);
@@ -40,7 +42,7 @@ pub fn Tabs(
                 aria-controls=panel_id.clone()
                 aria-selected=move || if chosen.get() == at { "true" } else { "false" }
                 tabindex=move || if chosen.get() == at { "0" } else { "-1" }
-                on:click=move |_| chosen.set(at)
+                on:click=move |_| set.run(at)
             >
                 {name}
             </button>

@@ -1,6 +1,8 @@
 //! The text of an alert, and the windows to choose from.
 
 use weir_wire::alerts::{AlertBody, AlertKind};
+use weir_wire::stats::Event;
+use weir_wire::time::DateTime;
 
 /// The windows of the form, in seconds, with their labels.
 pub const WINDOWS: [(u32, &str); 6] = [
@@ -38,6 +40,26 @@ pub fn sentence(alert: &AlertBody, rule: Option<&str>) -> String {
         }
     }
 }
+
+/// Whether an alert fired in the last hour.
+pub fn fired_recently(at: DateTime, now_ms: i64) -> bool {
+    now_ms - at.0.as_millis() < RECENT_MS
+}
+
+/// The alerts that fired in the last hour, each with the last time; the newest first, as the events are.
+pub fn recently_fired(events: &[Event], now_ms: i64) -> Vec<(String, DateTime)> {
+    let mut fired: Vec<(String, DateTime)> = Vec::new();
+    for event in events {
+        let name = event.alert.as_ref().filter(|_| fired_recently(event.at, now_ms));
+        if let Some(name) = name.filter(|name| fired.iter().all(|(other, _)| other != *name)) {
+            fired.push((name.clone(), event.at));
+        }
+    }
+    fired
+}
+
+/// The time for which an alert that fired stands out.
+const RECENT_MS: i64 = 3_600_000;
 
 /// The whole numbers in a text such as `80, 90, 100`. Empty if any part is not a number, so that the API rejects the
 /// list.
@@ -100,6 +122,29 @@ mod tests {
         assert!(
             sentence(&namespace, None).contains("100 checks in api are denied within 2 minutes")
         );
+    }
+
+    #[test]
+    fn an_alert_stands_out_for_an_hour() {
+        let at = DateTime(weir_domain::time::Timestamp::from_millis(1_000));
+        assert!(fired_recently(at, 3_600_999));
+        assert!(!fired_recently(at, 3_601_000));
+    }
+
+    #[test]
+    fn an_alert_that_fired_twice_is_listed_once() {
+        let event = |alert: Option<&str>, minute: u32| -> Event {
+            let at = format!("1970-01-01T00:{minute:02}:00Z");
+            serde_json::from_value(serde_json::json!({ "kind": "alert", "at": at, "alert": alert }))
+                .expect("an event")
+        };
+        let events =
+            [event(Some("a"), 50), event(None, 49), event(Some("b"), 48), event(Some("a"), 47)];
+        let names = |now_ms| {
+            recently_fired(&events, now_ms).into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(3_600_000), ["a", "b"]);
+        assert_eq!(names(3_600_000 + 49 * 60_000), ["a"]);
     }
 
     #[test]

@@ -101,7 +101,7 @@ pub fn actions() -> Vec<(String, String)> {
     ACTIONS.iter().map(action).collect()
 }
 
-const ACTIONS: [(&str, &str); 29] = [
+const ACTIONS: [(&str, &str); 31] = [
     ("", "All events"),
     ("rule", "All rule events"),
     ("rule.create", "Rule created"),
@@ -127,6 +127,8 @@ const ACTIONS: [(&str, &str); 29] = [
     ("invitation", "All invitation events"),
     ("alert", "All alert events"),
     ("webhook", "All webhook events"),
+    ("profile", "All proxy profile events"),
+    ("deferred", "All deferred job events"),
     ("tenant", "All tenant events"),
     ("access", "Access denied"),
     ("user", "All account events"),

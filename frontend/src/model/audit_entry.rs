@@ -10,6 +10,9 @@ use crate::model::{json, subject};
 
 /// The action and its object, such as `changed rule login-per-user`; `name` returns the name of a rule or webhook by its id, if it is known.
 pub fn sentence(entry: &AuditEntry, name: &dyn Fn(&str) -> Option<String>) -> String {
+    if let Some(event) = account_event(&entry.action) {
+        return event.to_owned();
+    }
     let verb = match entry.action.as_str() {
         "tenant.create" => "created the tenant",
         "tenant.rename" => "renamed the tenant to",
@@ -48,30 +51,18 @@ pub fn sentence(entry: &AuditEntry, name: &dyn Fn(&str) -> Option<String>) -> St
         "webhook.delete" => "deleted webhook",
         "webhook.test" => "sent a test event to webhook",
         "delivery.retry" => "resent delivery",
+        "profile.create" => "created profile",
+        "profile.update" => "changed profile",
+        "profile.revert" => "reverted profile",
+        "profile.delete" => "deleted profile",
+        "deferred.retry" => "retried deferred job",
+        "deferred.delete" => "deleted deferred job",
         "counters.reset" => "reset the counter of rule",
         "counters.reset_requested" => "requested a reset of the counter of rule",
         "counters.reset_failed" => "got no answer to the reset of the counter of rule",
         "access.denied" => "was denied access to",
         "access.denied_more" => return more_denials(entry),
         "audit.purge" => "removed old entries of this log",
-        "user.signup" => return "created an account".to_owned(),
-        "user.login" => return "signed in".to_owned(),
-        "user.login_refused" => return "failed to sign in".to_owned(),
-        "user.logout" => return "signed out".to_owned(),
-        "user.password" => return "changed the password".to_owned(),
-        "user.rename" => return "changed the name of the account".to_owned(),
-        "user.create" => return "created the account".to_owned(),
-        "user.disable" => return "disabled the account".to_owned(),
-        "user.enable" => return "enabled the account".to_owned(),
-        "user.operator" => return "made the account an operator".to_owned(),
-        "user.operator_revoke" => return "revoked the account's operator rights".to_owned(),
-        "user.password_reset" => return "set a new password for the account".to_owned(),
-        "user.password_reset_request" => return "requested a password reset by e-mail".to_owned(),
-        "user.password_reset_issue" => return "issued a password reset link".to_owned(),
-        "user.session_end" => return "ended a session".to_owned(),
-        "user.sessions_end" => return "ended sessions of the account".to_owned(),
-        "sessions.end_all" => return "ended all sessions".to_owned(),
-        "user.refresh_reused" => return "reused a refresh token; the session was ended".to_owned(),
         other => return format!("{other} {}", object(entry, name)),
     };
     let text = format!("{verb} {}", object(entry, name)).trim_end().to_owned();
@@ -79,6 +70,36 @@ pub fn sentence(entry: &AuditEntry, name: &dyn Fn(&str) -> Option<String>) -> St
         Some(deleted) => format!("{text} with {}", deleted.text()),
         None => text,
     }
+}
+
+/// An event of an account, which needs no object.
+fn account_event(action: &str) -> Option<&'static str> {
+    Some(match action {
+        "user.signup" => "created an account",
+        "user.login" => "signed in",
+        "user.login_refused" => "failed to sign in",
+        "user.logout" => "signed out",
+        "user.password" => "changed the password",
+        "user.rename" => "changed the name of the account",
+        "user.create" => "created the account",
+        "user.disable" => "disabled the account",
+        "user.enable" => "enabled the account",
+        "user.operator" => "made the account an operator",
+        "user.operator_revoke" => "revoked the account's operator rights",
+        "user.password_reset" => "set a new password for the account",
+        "user.password_reset_request" => "requested a password reset by e-mail",
+        "user.password_reset_issue" => "issued a password reset link",
+        "user.second_factor_begin" => "began to set up two-factor authentication",
+        "user.second_factor_enable" => "turned on two-factor authentication",
+        "user.second_factor_remove" => "turned off two-factor authentication",
+        "user.recovery_codes" => "created new recovery codes",
+        "user.identity_link" => "linked a sign-in provider",
+        "user.session_end" => "ended a session",
+        "user.sessions_end" => "ended sessions of the account",
+        "sessions.end_all" => "ended all sessions",
+        "user.refresh_reused" => "reused a refresh token; the session was ended",
+        _ => return None,
+    })
 }
 
 /// The ids of the rules that a sentence about the entry names.
@@ -194,6 +215,14 @@ mod tests {
         let more = json!({"count": 15, "since": "2026-11-21T03:00:00Z"});
         let more = described("access.denied_more", Value::Null, more);
         assert_eq!(more, "was denied 15 more times within a minute");
+        assert_eq!(
+            described("profile.create", Value::Null, json!({"name": "edge"})),
+            "created profile edge"
+        );
+        let retried = described("deferred.retry", Value::Null, Value::Null);
+        assert_eq!(retried, "retried deferred job deferred_1");
+        let removed = described("user.second_factor_remove", Value::Null, Value::Null);
+        assert_eq!(removed, "turned off two-factor authentication");
         assert_eq!(described("user.login", Value::Null, Value::Null), "signed in");
         assert_eq!(described("new.thing", Value::Null, Value::Null), "new.thing new_1");
     }

@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(
             shown,
             [
-                "1.2 k per second, 13% denied",
+                "1.2k per second, 13% denied",
                 "< 1% of the checks",
                 "p50 48 µs, p99 12 ms",
                 "1,250 units of 3 counters",
@@ -111,7 +111,7 @@ mod tests {
         };
         let slow = GateLoad { checks: 1, interval_ms: 4_000, ..LOAD };
         let rate = |gates: &[Replica]| total_rate(gates);
-        assert_eq!(rate(&[gate(0, Some(LOAD)), gate(0, Some(LOAD))]).as_deref(), Some("2.4 k"));
+        assert_eq!(rate(&[gate(0, Some(LOAD)), gate(0, Some(LOAD))]).as_deref(), Some("2.4k"));
         assert_eq!(rate(&[gate(0, Some(slow)), gate(0, Some(slow))]).as_deref(), Some("0.5"));
         assert_eq!(rate(&[gate(0, Some(slow)), gate(12_000, Some(LOAD))]).as_deref(), Some("0.2"));
         assert_eq!((rate(&[gate(0, None)]), rate(&[])), (None, None));

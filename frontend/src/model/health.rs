@@ -1,9 +1,11 @@
 //! The state of a tenant's traffic as one sentence.
 
+use weir_wire::replicas::Replica;
 use weir_wire::stats::{Counts, Series, TopEntry};
 
 use crate::model::chart::{ChartData, OUTCOMES};
-use crate::model::number::{grouped, per_second, share};
+use crate::model::duration::about;
+use crate::model::number::{grouped, per_second, quantity, share};
 use crate::model::rollout::Rollout;
 
 /// The urgency of a sentence.
@@ -34,10 +36,15 @@ pub struct Health {
     pub text: String,
 }
 
-/// The findings on a period, from the gates, its series, its counts and those of the previous period, and the rule that denied
-/// most.
+/// The gates that report that they do not reach Redis.
+pub fn without_redis(gates: &[Replica]) -> usize {
+    gates.iter().filter(|gate| gate.redis_up == Some(false)).count()
+}
+
+/// The findings on a period, from the gates and the number of those without Redis, its series, its counts and those of the
+/// previous period, and the rule that denied most.
 pub fn health(
-    rollout: Rollout,
+    (rollout, without_redis): (Rollout, usize),
     series: &Series,
     (now, before): (&Counts, &Counts),
     most_denying: Option<&TopEntry>,
@@ -47,13 +54,20 @@ pub fn health(
         let text = "No gates are running, so no checks are answered.".to_owned();
         return Health { level: Level::Bad, text };
     }
-    let away = recently_degraded(series);
-    if away > 0 {
+    if without_redis > 0 {
+        let gates = quantity(rollout.gates, "gate", "gates");
         let text = format!(
-            "Redis is unavailable: {} recent checks were decided without it.",
-            grouped(away)
+            "Redis is unavailable at {without_redis} of {gates}: rules answer as they are set for this case."
         );
         return Health { level: Level::Bad, text };
+    }
+    if let Some((checks, time_ms)) = recently_degraded(series) {
+        let checks = quantity(usize::try_from(checks).unwrap_or(usize::MAX), "check", "checks");
+        let verb = if checks.starts_with("1 ") { "was" } else { "were" };
+        return warning(format!(
+            "{checks} {verb} decided without Redis in the last {}. Gates reach it now.",
+            about(time_ms)
+        ));
     }
     let denied = share(now.denied, now.checks());
     if let Some(times) = times_more_denied(now, before) {
@@ -71,7 +85,7 @@ pub fn health(
         ));
     }
     if now.checks() == 0 {
-        return Health { level: Level::Good, text: "No checks in this period.".to_owned() };
+        return silence(before);
     }
     if is_at_least(now, USUAL_PERCENT) {
         let high = is_at_least(now, HIGH_PERCENT) && now.denied >= DENIED_MIN;
@@ -84,6 +98,18 @@ pub fn health(
         return Health { level, text };
     }
     Health { level: Level::Good, text: format!("All good: {denied} of checks are denied.") }
+}
+
+/// A period without checks, which is a fault of the callers if there were some before.
+fn silence(before: &Counts) -> Health {
+    if before.checks() < CHECKS_MIN {
+        return Health { level: Level::Neutral, text: "No checks in this period.".to_owned() };
+    }
+    let text = format!(
+        "No checks arrived in this period. In the previous one: {}.",
+        grouped(before.checks())
+    );
+    Health { level: Level::Warning, text }
 }
 
 /// `, 60% of them by login`.
@@ -128,11 +154,16 @@ pub fn last_hour(counts: &Counts) -> String {
     text
 }
 
-/// The checks decided without Redis in the last two steps, if those are recent.
-fn recently_degraded(series: &Series) -> u64 {
+/// The checks decided without Redis in the last two steps, and the length of that time. `None` if they are few of all, and if the
+/// steps are too long to be recent.
+fn recently_degraded(series: &Series) -> Option<(u64, u64)> {
     // A range in the past has no open step, and says nothing about the present.
-    let Some(open) = ChartData::of(series, &OUTCOMES).first_open_step() else { return 0 };
-    series.degraded.iter().skip(open.saturating_sub(1)).sum()
+    let open = ChartData::of(series, &OUTCOMES).first_open_step()?;
+    let recent = |counts: &[u64]| counts.iter().skip(open.saturating_sub(1)).sum::<u64>();
+    let (checks, all) =
+        (recent(&series.degraded), recent(&series.allowed) + recent(&series.denied));
+    let is_much = checks > 0 && checks * 100 >= all * USUAL_PERCENT;
+    (is_much && series.step_s <= RECENT_STEP_S).then(|| (checks, u64::from(series.step_s) * 2_000))
 }
 
 /// How many times greater the share of denied checks is than before, if that is worth a warning.
@@ -146,6 +177,8 @@ fn times_more_denied(now: &Counts, before: &Counts) -> Option<u64> {
     (enough && of_all && times >= 2).then_some(times)
 }
 
+/// The longest step of a series whose last two steps are recent, in seconds.
+const RECENT_STEP_S: u32 = 600;
 /// The fewest denied checks for a warning about their share.
 const DENIED_MIN: u64 = 20;
 /// The fewest checks of the previous period for a comparison.
@@ -181,8 +214,40 @@ mod tests {
             "rule_id": "rule_1", "rule": "login", "namespace": "api", "subject": null, "checks": 200, "denied": 60
         }))
         .expect("an entry");
-        let health = health(rollout, &series(degraded), (&now, &before), Some(&top));
+        let health = health((rollout, 0), &series(degraded), (&now, &before), Some(&top));
         (health.level, health.text)
+    }
+
+    #[test]
+    fn gates_report_whether_they_reach_redis() {
+        let gate = |redis_up: Option<bool>| -> Replica {
+            serde_json::from_value(json!({
+                "id": "gate_1", "address": null, "rulebook_version": 1, "age_ms": 0, "applied_at": "2026-11-21T22:40:00Z",
+                "applied_after_ms": 1, "started_at": "2026-11-21T22:40:00Z", "redis_up": redis_up
+            }))
+            .expect("a gate")
+        };
+        let gates = [Some(true), Some(false), None].map(gate);
+        assert_eq!(without_redis(&gates), 1, "a release that does not report it is no outage");
+        let of = |away| health((LIVE, away), &series([0; 4]), (&counts(9, 0), &counts(9, 0)), None);
+        let expected =
+            "Redis is unavailable at 1 of 2 gates: rules answer as they are set for this case.";
+        assert_eq!((of(1).level, of(1).text.as_str()), (Level::Bad, expected));
+        assert_eq!(of(0).level, Level::Good, "no checks arrived meanwhile");
+    }
+
+    #[test]
+    fn a_past_outage_is_no_present_one() {
+        let calm = (counts(990, 10), counts(900, 10));
+        let of = |series: &Series| health((LIVE, 0), series, (&calm.0, &calm.1), None);
+        let recent = series([0, 0, 3, 4]);
+        let expected = "7 checks were decided without Redis in the last 2 min. Gates reach it now.";
+        assert_eq!((of(&recent).level, of(&recent).text.as_str()), (Level::Warning, expected));
+        assert!(of(&series([0, 0, 0, 1])).text.starts_with("1 check was decided"));
+        let few = Series { allowed: vec![900; 4], ..recent.clone() };
+        assert_eq!(of(&few).level, Level::Good, "single calls that took too long");
+        let month = Series { step_s: 86_400, ..recent };
+        assert_eq!(of(&month).level, Level::Good, "the last two days are not recent");
     }
 
     #[test]
@@ -207,8 +272,6 @@ mod tests {
         let behind = Rollout { live: 1, ..LIVE };
         let expected = "1 of 2 gates do not serve the current rules yet.".to_owned();
         assert_eq!(of(behind, [0; 4]), (Level::Warning, expected));
-        let expected = "Redis is unavailable: 7 recent checks were decided without it.".to_owned();
-        assert_eq!(of(LIVE, [0, 0, 3, 4]), (Level::Bad, expected));
         assert_eq!(of(LIVE, [3, 4, 0, 0]).0, Level::Good, "Redis is back");
     }
 
@@ -226,7 +289,15 @@ mod tests {
         ] {
             assert_ne!(of(now, before).0, Level::Warning, "{now:?}");
         }
-        assert_eq!(of(counts(0, 0), counts(0, 0)).1, "No checks in this period.");
+    }
+
+    #[test]
+    fn silence_after_traffic_is_a_warning() {
+        let of = |before| text(LIVE, [0; 4], counts(0, 0), before);
+        let expected = (Level::Neutral, "No checks in this period.".to_owned());
+        assert_eq!((of(counts(0, 0)), of(counts(9, 10))), (expected.clone(), expected));
+        let expected = "No checks arrived in this period. In the previous one: 1,300.";
+        assert_eq!(of(counts(1_200, 100)), (Level::Warning, expected.to_owned()));
     }
 
     #[test]

@@ -47,6 +47,14 @@ pub fn matches(conditions: &[ConditionBody]) -> String {
     format!("requests where {}", conditions.join(" and "))
 }
 
+/// The requests that the conditions match, for narrow columns.
+pub fn matches_in_short(conditions: &[ConditionBody]) -> String {
+    if conditions.is_empty() {
+        return "All requests".to_owned();
+    }
+    conditions.iter().map(condition).collect::<Vec<_>>().join(" and ")
+}
+
 /// One condition; a long list of values is shortened.
 pub fn condition(condition: &ConditionBody) -> String {
     condition_with(condition, 3)

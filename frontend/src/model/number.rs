@@ -1,8 +1,9 @@
 //! Formatting and parsing of numbers.
 
+use weir_domain::quantity::counted;
 pub use weir_domain::quantity::grouped;
 
-/// At most four significant characters: `950`, `1.2 k`, `34 M`.
+/// At most four significant characters: `950`, `1.2k`, `34M`.
 pub fn compact(number: u64) -> String {
     let units = [(1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")];
     let Some((unit, name)) = units.into_iter().find(|(unit, _)| number >= *unit) else {
@@ -10,8 +11,8 @@ pub fn compact(number: u64) -> String {
     };
     let tenths = number / (unit / 10);
     match (tenths / 10, tenths % 10) {
-        (whole, tenth) if whole < 10 && tenth > 0 => format!("{whole}.{tenth} {name}"),
-        (whole, _) => format!("{} {name}", grouped(whole)),
+        (whole, tenth) if whole < 10 && tenth > 0 => format!("{whole}.{tenth}{name}"),
+        (whole, _) => format!("{}{name}", grouped(whole)),
     }
 }
 
@@ -94,8 +95,7 @@ pub fn change(now: u64, before: u64) -> Option<String> {
 
 /// `1 rule`, `2 rules`.
 pub fn quantity(number: usize, one: &str, many: &str) -> String {
-    let shown = grouped(u64::try_from(number).unwrap_or(u64::MAX));
-    format!("{shown} {}", if number == 1 { one } else { many })
+    counted(u64::try_from(number).unwrap_or(u64::MAX), one, many)
 }
 
 /// Parses a whole number; digits can be grouped by commas, spaces or underscores.
@@ -139,14 +139,14 @@ mod tests {
     fn large_numbers_are_short() {
         let short = [0, 999, 1_000, 1_250, 34_900, 1_000_000_000, 5_100_000_000_000];
         let shown: Vec<_> = short.into_iter().map(compact).collect();
-        assert_eq!(shown, ["0", "999", "1 k", "1.2 k", "34 k", "1 G", "5,100 G"]);
+        assert_eq!(shown, ["0", "999", "1k", "1.2k", "34k", "1G", "5,100G"]);
     }
 
     #[test]
     fn small_rates_have_one_decimal() {
         let shown =
             [(0, 60), (1, 60), (90, 60), (600, 60), (9_999, 1)].map(|(n, s)| per_second(n, s));
-        assert_eq!(shown, ["0", "< 0.1", "1.5", "10", "9.9 k"]);
+        assert_eq!(shown, ["0", "< 0.1", "1.5", "10", "9.9k"]);
     }
 
     #[test]

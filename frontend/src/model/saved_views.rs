@@ -53,9 +53,8 @@ impl SavedViews {
         if name.chars().count() > NAME_CHARS_MAX {
             return Some(format!("must be at most {NAME_CHARS_MAX} characters"));
         }
-        (self.is_full() && !self.has(name)).then(|| {
-            format!("{VIEWS_MAX} views are saved, which is the maximum. Delete one first.")
-        })
+        (self.is_full() && !self.has(name))
+            .then(|| format!("{VIEWS_MAX} are saved, which is the maximum. Delete one first."))
     }
 
     /// Adds a view, or replaces the one with this name.
@@ -118,7 +117,7 @@ mod tests {
             assert_eq!(views.problem("one more"), None);
             views.put(&number.to_string(), Vec::new());
         }
-        assert!(views.problem("one more").is_some_and(|reason| reason.starts_with("20 views")));
+        assert!(views.problem("one more").is_some_and(|reason| reason.starts_with("20 are saved")));
         assert_eq!(views.problem("7"), None, "a view can be replaced");
         assert!(views.problem(&"x".repeat(61)).is_some());
         let stored = SavedViews((0..99).map(|_| views.all()[0].clone()).collect()).text();

@@ -23,6 +23,44 @@ impl TraceSource {
         (Self::Last(24 * 60), "Last 24 hours"),
         (Self::File, "From a file"),
     ];
+
+    /// The source of a run without another choice.
+    pub const DEFAULT: Self = Self::Last(60);
+}
+
+/// The part of a run that the URL has beside its rule and limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunTime {
+    pub source: TraceSource,
+    /// A range selected in the chart, in milliseconds since 1970.
+    pub zoomed: Option<(i64, i64)>,
+}
+
+impl RunTime {
+    /// Reads it from URL parameters; the default for those that are missing or unknown.
+    pub fn of(parameter: impl Fn(&str) -> Option<String>) -> Self {
+        let number = |name| parameter(name)?.parse::<i64>().ok();
+        let known = |minutes| {
+            TraceSource::ALL.into_iter().find(|(source, _)| *source == TraceSource::Last(minutes))
+        };
+        let source =
+            number("minutes").and_then(known).map_or(TraceSource::DEFAULT, |(source, _)| source);
+        let zoomed = number("from").zip(number("to")).filter(|(from, to)| from < to);
+        Self { source, zoomed }
+    }
+
+    /// The URL parameters, each after `&`. A file is not in the URL.
+    pub fn query(self) -> String {
+        let minutes = match self.source {
+            TraceSource::Last(minutes) if self.source != TraceSource::DEFAULT => {
+                format!("&minutes={minutes}")
+            }
+            TraceSource::Last(_) => String::new(),
+            TraceSource::File => return String::new(),
+        };
+        let zoomed = self.zoomed.map(|(from, to)| format!("&from={from}&to={to}"));
+        minutes + &zoomed.unwrap_or_default()
+    }
 }
 
 /// Detects the format of a trace: JSON lines or CSV.
@@ -142,6 +180,24 @@ mod tests {
             "10 checks of 2 subjects, a sample of about 25% of all subjects with all of their checks. \
              With 95% confidence, 1.0% to 5.0% of all checks are denied now, and 38% to 42% would be."
         );
+    }
+
+    #[test]
+    fn the_time_of_a_run_is_in_the_url() {
+        let read = |query: &str| {
+            let pairs: Vec<_> = query.split('&').filter_map(|pair| pair.split_once('=')).collect();
+            RunTime::of(|name| {
+                let pair = pairs.iter().find(|(one, _)| *one == name);
+                pair.map(|(_, value)| (*value).to_owned())
+            })
+        };
+        let default = RunTime { source: TraceSource::Last(60), zoomed: None };
+        assert_eq!((default.query().as_str(), read("")), ("", default));
+        let day = RunTime { source: TraceSource::Last(1440), zoomed: Some((1_000, 2_000)) };
+        assert_eq!(day.query(), "&minutes=1440&from=1000&to=2000");
+        assert_eq!(read(&day.query()), day);
+        assert_eq!(read("minutes=7&from=2&to=1"), default, "what no page writes");
+        assert_eq!(RunTime { source: TraceSource::File, ..day }.query(), "");
     }
 
     #[test]

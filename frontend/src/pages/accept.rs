@@ -27,10 +27,8 @@ pub fn Accept() -> impl IntoView {
         let text = hash.with(|hash| hash.trim_start_matches('#').to_owned());
         before.filter(|_| text.is_empty()).cloned().unwrap_or(InvitationToken(text))
     });
-    let offer = fetch_data(move || {
-        let token = token.get();
-        async move { api.preview_invitation(&PresentInvitation { token }).await }
-    });
+    let offer =
+        fetch_data(move || api.preview_invitation(&PresentInvitation { token: token.get() }));
     view! {
         <main class="narrow">
             <p class="brand"><Logo /></p>
@@ -78,7 +76,7 @@ fn Join(token: InvitationToken) -> impl IntoView {
     let navigate = use_navigate();
     let join = move |_| {
         let (body, navigate) = (PresentInvitation { token: token.clone() }, navigate.clone());
-        action.run(async move { api.accept_invitation(&body).await }, move |tenant| {
+        action.run(api.accept_invitation(&body), move |tenant| {
             navigate(&format!("/t/{}/rules", tenant.id), NavigateOptions::default());
         });
     };
@@ -116,7 +114,7 @@ fn NewAccount(email: String, token: InvitationToken) -> impl IntoView {
             invitation: Some(token.clone()),
         };
         let navigate = navigate.clone();
-        action.run(async move { api.sign_up(&body).await }, move |tenant| {
+        action.run(api.sign_up(&body), move |tenant| {
             navigate(&format!("/t/{tenant}/rules"), NavigateOptions::default());
         });
     });

@@ -11,9 +11,11 @@ mod webhook_table;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use leptos::prelude::*;
 use weir_wire::alerts::Alert;
 use weir_wire::tenants::Role;
+use weir_wire::time::DateTime;
 use weir_wire::webhooks::{Webhook, WebhookHealth};
 
 use crate::api::{Api, Problem, RuleFeature, RuleSelection};
@@ -49,10 +51,10 @@ pub fn Alerts() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let page_data = fetch_data(move || {
         let tenant = tenant.get();
-        async move { page_data(api, &tenant).await }
+        async move { page_data(api, &tenant).await }.boxed_local()
     });
     let deliveries_added = RwSignal::new(0);
-    let health = health(deliveries_added);
+    let (health, fired) = (health(deliveries_added), fired());
     let state = AlertsState {
         changed: Callback::new(move |()| page_data.refetch()),
         editing: RwSignal::new(None),
@@ -60,6 +62,7 @@ pub fn Alerts() -> impl IntoView {
         issued: RwSignal::new(None),
         log_of: RwSignal::new(None),
         health,
+        fired,
         deliveries_added,
     };
     let new_webhook = open_from_url("webhook");
@@ -98,16 +101,24 @@ fn health(deliveries_added: RwSignal<u32>) -> Memo<BTreeMap<String, WebhookHealt
     let webhooks = fetch_data(move || {
         deliveries_added.track();
         let tenant = tenant.get();
-        async move { api.webhooks(&tenant).await }
+        api.webhooks(&tenant)
     });
     repeat(|| Some(Duration::from_secs(5)), move || webhooks.refetch());
     let by_id = |webhooks: Vec<Webhook>| {
         webhooks.into_iter().filter_map(|webhook| Some((webhook.id, webhook.health?))).collect()
     };
-    // A failed refetch leaves the last results.
-    Memo::new(move |last: Option<&BTreeMap<_, _>>| {
-        webhooks.data().map(by_id).or_else(|| last.cloned()).unwrap_or_default()
-    })
+    webhooks.latest(by_id)
+}
+
+/// When each alert fired last, read again and again: people keep this page open to see it.
+fn fired() -> Memo<BTreeMap<String, DateTime>> {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let alerts = fetch_data(move || api.alerts(&tenant.get()));
+    repeat(|| Some(Duration::from_secs(10)), move || alerts.refetch());
+    let by_id = |alerts: Vec<Alert>| {
+        alerts.into_iter().filter_map(|alert| Some((alert.id, alert.fired_at?))).collect()
+    };
+    alerts.latest(by_id)
 }
 
 /// Names the webhooks whose receivers do not accept deliveries.

@@ -64,7 +64,7 @@ fn Log(filter: Binding<AuditFilter>) -> impl IntoView {
     let newest = fetch_data(move || {
         let filter = filter.value.get();
         let (tenant, api_query) = (tenant.get(), api_query(&filter));
-        async move { api.audit(filter.log(), &tenant, &api_query, None).await }
+        api.audit(filter.log(), &tenant, &api_query, None)
     });
     view! {
         <Filter filter />
@@ -115,7 +115,7 @@ fn Entries(page: Signal<Page<AuditEntry>>, filter: Signal<AuditFilter>) -> impl 
     let more = move |_| {
         let (filter, cursor) = (filter.get_untracked(), shown.get_untracked().next_cursor);
         let api_query = api_query(&filter);
-        let older = async move { api.audit(filter.log(), &tenant.now(), &api_query, cursor).await };
+        let older = api.audit(filter.log(), &tenant.now(), &api_query, cursor);
         action.run(older, move |mut next| {
             shown.try_update(|shown| {
                 shown.data.append(&mut next.data);

@@ -23,7 +23,7 @@ pub fn Confirm() -> impl IntoView {
         let body =
             ConfirmSignUp { token: token.clone(), password: Password(password.get_untracked()) };
         let navigate = navigate.clone();
-        action.run(async move { api.confirm_sign_up(&body).await }, move |tenant| {
+        action.run(api.confirm_sign_up(&body), move |tenant| {
             navigate(&format!("/t/{tenant}/start"), NavigateOptions::default());
         });
     });

@@ -30,15 +30,12 @@ const REFRESH: Duration = Duration::from_secs(5);
 #[component]
 pub fn DeferredJobs() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let usage = fetch_data(move || {
-        let tenant = tenant.get();
-        async move { api.deferred(&tenant).await }
-    });
+    let usage = fetch_data(move || api.deferred(&tenant.get()));
     repeat(|| Some(REFRESH), move || usage.refetch());
     let failed = failed(usage);
     let newest = fetch_after(Signal::derive(move || usage.is_settled()), move || {
         let (tenant, _) = (tenant.get(), failed.get());
-        async move { api.dead_letters(&tenant, None).await }
+        api.dead_letters(&tenant, None)
     });
     let changed = Callback::new(move |()| {
         usage.refetch();
@@ -54,9 +51,7 @@ pub fn DeferredJobs() -> impl IntoView {
 
 /// The number of failed jobs, as last read. The list is read again when it changes.
 fn failed(usage: RemoteData<DeferredUse>) -> Memo<Option<u64>> {
-    Memo::new(move |last: Option<&Option<u64>>| {
-        usage.data().map(|usage| usage.failed).or_else(|| last.copied().flatten())
-    })
+    usage.latest(|usage| Some(usage.failed))
 }
 
 /// How full the queue is.
@@ -97,7 +92,7 @@ fn Failed(page: Signal<Page<DeadLetter>>, changed: Callback<()>) -> impl IntoVie
     let action = SubmitAction::new();
     let more = move |_| {
         let cursor = shown.with_untracked(|shown| shown.next_cursor.clone());
-        let older = async move { api.dead_letters(&tenant.now(), cursor.as_deref()).await };
+        let older = api.dead_letters(&tenant.now(), cursor.as_deref());
         action.run(older, move |mut next| {
             shown.try_update(|shown| {
                 shown.data.append(&mut next.data);

@@ -20,8 +20,7 @@ pub fn Forgot() -> impl IntoView {
     let action = SubmitAction::with_fields(&["email"]);
     let request = Callback::new(move |()| {
         let typed = email.get_untracked().trim().to_owned();
-        let asked = typed.clone();
-        action.run(async move { api.request_reset(&asked).await }, move |()| {
+        action.run(api.request_reset(&typed), move |()| {
             sent_to.set(Some(typed));
         });
     });

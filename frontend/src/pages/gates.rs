@@ -29,14 +29,8 @@ const REFRESH: Duration = Duration::from_secs(5);
 #[component]
 pub fn Gates() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let replicas = fetch_data(move || {
-        let tenant = tenant.get();
-        async move { api.replicas(&tenant).await }
-    });
-    let rollouts = fetch_data(move || {
-        let tenant = tenant.get();
-        async move { api.rollouts(&tenant).await }
-    });
+    let replicas = fetch_data(move || api.replicas(&tenant.get()));
+    let rollouts = fetch_data(move || api.rollouts(&tenant.get()));
     view! {
         <PageHeader title="Gates" lead="Gates that reported in the last 15 seconds" />
         <GateStates replicas rollouts />

@@ -1,5 +1,6 @@
-//! The start page: redirects to the last used tenant, and to its first rule while it has none.
+//! The start page: redirects to the overview of the last used tenant, and to its first rule while it has none.
 
+use futures_util::FutureExt as _;
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
@@ -27,7 +28,7 @@ pub fn Home() -> impl IntoView {
 #[component]
 fn Redirect() -> impl IntoView {
     let api = expect_context::<Api>();
-    let target = fetch_data(move || async move { start(api).await });
+    let target = fetch_data(move || start(api).boxed_local());
     let navigate = use_navigate();
     Effect::new(move |_| {
         if let Some(target) = target.data() {
@@ -46,6 +47,6 @@ async fn start(api: Api) -> Result<String, Problem> {
     let Some(tenant) = last.or(memberships.first()).map(|membership| &membership.tenant_id) else {
         return Ok("/tenants".to_owned());
     };
-    let page = if api.has_rules(tenant).await? { "rules" } else { "start" };
+    let page = if api.has_rules(tenant).await? { "overview" } else { "start" };
     Ok(format!("/t/{tenant}/{page}"))
 }

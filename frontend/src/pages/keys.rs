@@ -27,10 +27,7 @@ use secret::Secret;
 pub fn Keys() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let session = expect_context::<Session>();
-    let keys = fetch_data(move || {
-        let tenant = tenant.get();
-        async move { api.keys(&tenant).await }
-    });
+    let keys = fetch_data(move || api.keys(&tenant.get()));
     let issued = RwSignal::new(None::<IssuedKey>);
     let changed = Callback::new(move |key: Option<IssuedKey>| {
         keys.refetch();

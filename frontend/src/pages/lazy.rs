@@ -86,8 +86,8 @@ fn lazy_page(
     fetch: fn() -> LocalBoxFuture<'static, bool>,
     page: fn() -> Option<AnyView>,
 ) -> AnyView {
-    let group = fetch_data(move || async move {
-        if fetch().await { Ok(()) } else { Err(load_failure().await) }
+    let group = fetch_data(move || {
+        async move { if fetch().await { Ok(()) } else { Err(load_failure().await) } }.boxed_local()
     });
     let shown = move || {
         if group.data().is_some() {

@@ -36,14 +36,8 @@ use roles::permissions;
 #[component]
 pub fn Members() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let members = fetch_data(move || {
-        let tenant = tenant.get();
-        async move { api.members(&tenant).await }
-    });
-    let invitations = fetch_data(move || {
-        let tenant = tenant.get();
-        async move { api.invitations(&tenant).await }
-    });
+    let members = fetch_data(move || api.members(&tenant.get()));
+    let invitations = fetch_data(move || api.invitations(&tenant.get()));
     let inviting = open_from_url("1");
     // Owned by the page, because the list is recreated after each action.
     let action = SubmitAction::new();
@@ -203,10 +197,10 @@ fn Remove(
         "They lose access immediately, and their open invitations are revoked. Their API keys keep working; you can revoke them in the next step."
     };
     let remove = Callback::new(move |()| {
-        let target = if is_me { "me".to_owned() } else { user_id.clone() };
+        let target = if is_me { "me" } else { user_id.as_str() };
         let navigate = navigate.clone();
         let email = removed.clone();
-        action.run(async move { api.remove_member(&tenant.now(), &target).await }, move |made| {
+        action.run(api.remove_member(&tenant.now(), target), move |made| {
             if is_me {
                 navigate("/tenants", NavigateOptions::default());
             } else {

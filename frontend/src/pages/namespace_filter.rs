@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use futures_util::FutureExt as _;
 use leptos::prelude::*;
 
 use crate::api::Api;
@@ -29,6 +30,7 @@ pub fn known_namespaces() -> Signal<BTreeSet<String>> {
             browser::wait_ms(LATER_MS).await;
             api.namespaces(&tenant).await
         }
+        .boxed_local()
     });
     Effect::new(move |_| {
         let Some(page) = namespaces.data() else { return };

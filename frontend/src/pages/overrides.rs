@@ -8,6 +8,7 @@ mod list;
 mod reset;
 mod state;
 
+use futures_util::FutureExt as _;
 use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
 use weir_wire::tenants::Role;
@@ -41,6 +42,7 @@ pub fn Overrides() -> impl IntoView {
             let having = RuleSelection::with(RuleFeature::CountBy);
             rule_options::load_rule_options(api, &tenant, &having, named).await
         }
+        .boxed_local()
     });
     let open = RwSignal::new(OpenForm::Nothing);
     // An override needs a rule that counts by an attribute.

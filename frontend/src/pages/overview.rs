@@ -6,12 +6,14 @@ mod state;
 use leptos::prelude::*;
 
 use crate::api::Api;
+use crate::components::control_flow::Show;
 use crate::components::feedback::Skeleton;
 use crate::components::namespace::namespace_in_url;
 use crate::components::page::PageHeader;
 use crate::components::remote_data::{fetch_data, show_latest_shaped};
 use crate::components::time_range::{TimeRangePicker, time_in_url};
 use crate::components::time_series::Crosshair;
+use crate::model::latency::newest;
 use crate::pages::live::{MinuteSpark, Stream};
 use crate::pages::namespace_filter::NamespaceFilter;
 use crate::pages::shell::TenantId;
@@ -29,7 +31,7 @@ pub fn Overview() -> impl IntoView {
     let filter = TrafficFilter { tenant, namespace: namespace.value, time };
     provide_context(Crosshair(RwSignal::new(None)));
     let traffic = Traffic::fetch(None, filter);
-    let rules = fetch_data(move || api.top(filter.scope(None), "rule", RULES_COMPARED));
+    let rules = fetch_data(move || api.top(&filter.scope(None), "rule", RULES_COMPARED));
     refresh(time, move || rules.refetch());
     let stream = Stream::new();
     let follow = stream.follow();
@@ -44,6 +46,22 @@ pub fn Overview() -> impl IntoView {
         view! { <Tile name value class="tile-now".to_owned()><MinuteSpark stream /></Tile> }
             .into_any()
     };
+    let latency = Memo::new(move |last: Option<&Option<(String, String)>>| {
+        traffic.series.data().map_or_else(|| last.cloned().flatten(), |series| newest(&series))
+    });
+    let p99 = Signal::derive(move || latency.get().map(|(p99, _)| p99).unwrap_or_default());
+    let median = Signal::derive(move || {
+        let text = latency.get().map(|(_, median)| format!("at the gates; median {median}"));
+        text.unwrap_or_default()
+    });
+    let durations = move || {
+        view! {
+            <Show when=move || latency.with(Option::is_some)>
+                <Tile name="Check latency, p99" value=p99 note=median />
+            </Show>
+        }
+        .into_any()
+    };
     view! {
         <PageHeader title="Overview">
             <NamespaceFilter namespace />
@@ -51,7 +69,7 @@ pub fn Overview() -> impl IntoView {
         </PageHeader>
         {move || traffic.first_shown.get().then(follow)}
         <StateSentence traffic rules />
-        <div class="stack">{show_latest_shaped(traffic.summary, Skeleton::Tiles, move |summary| view! { <Totals summary first=now() /> })}</div>
+        <div class="stack">{show_latest_shaped(traffic.summary, Skeleton::Tiles, move |summary| view! { <Totals summary first=now() last=durations() /> })}</div>
         <div class="stack"><TrafficChart traffic time /></div>
         <div class="columns">
             <div class="stack">

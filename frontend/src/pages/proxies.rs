@@ -24,10 +24,7 @@ use table::ProfileTable;
 #[component]
 pub fn Proxies() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let profiles = fetch_data(move || {
-        let tenant = tenant.get();
-        async move { api.profiles(&tenant).await }
-    });
+    let profiles = fetch_data(move || api.profiles(&tenant.get()));
     let state = ProxiesState {
         changed: Callback::new(move |()| profiles.refetch()),
         editing: RwSignal::new(None),

@@ -27,7 +27,7 @@ pub fn Reset() -> impl IntoView {
             token: token.clone(),
             new_password: Password(password.get_untracked()),
         };
-        action.run(async move { api.reset_password(&body).await }, move |()| {
+        action.run(api.reset_password(&body), move |()| {
             password.set(String::new());
             done.set(true);
         });

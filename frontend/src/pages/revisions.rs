@@ -1,13 +1,12 @@
 //! The revisions of an object: the changes in each, and how to revert to it.
 
-use futures_util::future::LocalBoxFuture;
 use leptos::prelude::*;
 use serde_json::Value;
 use weir_wire::audit::Revision;
 use weir_wire::page::Page;
 use weir_wire::tenants::Role;
 
-use crate::api::Problem;
+use crate::api::Answer;
 use crate::components::control_flow::{For, Show};
 use crate::components::dialog::Dialog;
 use crate::components::difference::DifferenceTable;
@@ -22,7 +21,7 @@ use crate::model::difference::Difference;
 #[derive(Clone, Copy)]
 pub struct RevisionSource {
     /// Fetches the newest revisions, or those after a cursor.
-    pub fetch: Callback<Option<String>, LocalBoxFuture<'static, Result<Page<Revision>, Problem>>>,
+    pub fetch: Callback<Option<String>, Answer<Page<Revision>>>,
     pub words: RevisionWords,
     /// The note about the object's owner in the dialog of a revert.
     pub note: Callback<(), Option<AnyView>>,

@@ -39,10 +39,7 @@ pub fn RolloutStatus(
     version: u64,
 ) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let replicas = fetch_data(move || {
-        let tenant = tenant.get();
-        async move { api.replicas(&tenant).await }
-    });
+    let replicas = fetch_data(move || api.replicas(&tenant.get()));
     let rollout = move || Some(Rollout::of(version, &replicas.data()?.data));
     let behind = move || rollout().is_some_and(|rollout| !rollout.is_complete());
     repeat(move || behind().then_some(POLL_INTERVAL), move || replicas.refetch());

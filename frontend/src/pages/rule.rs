@@ -13,9 +13,9 @@ use weir_wire::tenants::Role;
 use weir_wire::words::Action;
 
 use crate::api::{Api, OverrideSearch, Problem};
-use crate::components::badge::ModeBadge;
 use crate::components::dialog::ConfirmByName;
 use crate::components::feedback::{Skeleton, SubmitProblem, remark};
+use crate::components::field::Binding;
 use crate::components::owner::files_mark;
 use crate::components::page::PageHeader;
 use crate::components::remote_data::{RemoteData, fetch_data, show_latest_shaped, show_shaped};
@@ -23,12 +23,14 @@ use crate::components::require_role::{RequireRole, RoleLink};
 use crate::components::tabs::Tabs;
 use crate::components::time::RelativeTime;
 use crate::components::time_range::{TimeRangePicker, time_in_url};
+use crate::components::url_state::url_text;
 use crate::model::labels;
 use crate::model::number::quantity;
 use crate::model::owners;
 use crate::model::request_link::{request_link, sample_request};
 use crate::pages::published::UndoneChanges;
 use crate::pages::rollout::RolloutStatus;
+use crate::pages::rules::{ModeDialog, ModeMenu, RuleState, last_hour};
 use crate::pages::shell::TenantId;
 use crate::pages::traffic::{
     LatestDenials, TopSubjects, Totals, Traffic, TrafficChart, TrafficFilter,
@@ -43,8 +45,13 @@ const TABS: [&str; 3] = ["Traffic", "Definition", "History"];
 pub fn RulePage() -> impl IntoView {
     let rule = rule_of_address();
     let title = move || rule.data().map_or_else(|| "Rule".to_owned(), |rule| rule.rule.name);
+    let (state, known) = mode_state(rule);
+    let chosen = tab_in_url();
     view! {
-        <PageHeader title=Signal::derive(title) />
+        <PageHeader title=Signal::derive(title)>
+            {move || known.get().map(|rule| view! { <ModeMenu rule state /> })}
+        </PageHeader>
+        <ModeDialog state />
         {show_shaped(rule, Skeleton::Rule, move |data| {
             let shown = StoredValue::new(data.clone());
             let panel = Callback::new(move |tab| {
@@ -58,12 +65,38 @@ pub fn RulePage() -> impl IntoView {
             view! {
                 <Summary rule=data.clone() />
                 <div class="with-aside">
-                    <div class="stack"><Tabs label="Rule" names=TABS.to_vec() panel /></div>
+                    <div class="stack"><Tabs label="Rule" names=TABS.to_vec() chosen panel /></div>
                     <Facts rule=data />
                 </div>
             }
         })}
     }
+}
+
+/// The chosen tab, of which the URL has the name.
+fn tab_in_url() -> Binding<usize> {
+    let in_url = url_text(&["tab"]);
+    let position = move |name: &String| TABS.iter().position(|tab| tab.to_lowercase() == *name);
+    Binding {
+        value: Signal::derive(move || in_url.value.with(position).unwrap_or_default()),
+        set: Callback::new(move |at: usize| {
+            in_url.set.run(if at == 0 { String::new() } else { TABS[at].to_lowercase() });
+        }),
+    }
+}
+
+/// The state of the menu that changes the mode, and the rule that it is about. After a change the rule is fetched again.
+fn mode_state(rule: RemoteData<RuleAnswer>) -> (RuleState, Memo<Option<RuleAnswer>>) {
+    let state = RuleState::new(RwSignal::default(), last_hour());
+    let known = rule.latest(Some);
+    Effect::new(move |_| state.rules.set(known.get().into_iter().collect()));
+    Effect::new(move |_| {
+        let changed = state.rules.with(|rules| rules.first().map(|rule| rule.revision));
+        if changed > known.with_untracked(|rule| rule.as_ref().map(|rule| rule.revision)) {
+            rule.refetch();
+        }
+    });
+    (state, known)
 }
 
 /// The rule in the URL.
@@ -75,7 +108,7 @@ pub(super) fn rule_of_address() -> RemoteData<RuleAnswer> {
     fetch_data(move || {
         undone.track();
         let (tenant, id) = (tenant.get(), id.get());
-        async move { api.rule(&tenant, &id).await }
+        api.rule(&tenant, &id)
     })
 }
 
@@ -113,7 +146,6 @@ fn Facts(rule: RuleAnswer) -> impl IntoView {
     view! {
         <dl class="facts card aside">
             <dt>"Namespace"</dt><dd><code>{body.namespace}</code></dd>
-            <dt>"Mode"</dt><dd><ModeBadge mode=body.mode /></dd>
             {limited.then(|| view! { <dt>"If Redis is unavailable"</dt><dd>{body.on_store_failure.title()}</dd> })}
             <dt>"Revision"</dt><dd>{rule.revision}", live since rulebook version "{rule.rulebook_version}</dd>
             <RolloutStatus version=rule.rulebook_version />
@@ -134,7 +166,7 @@ fn OverridesOf(id: String) -> impl IntoView {
     let first = fetch_data(move || {
         let (tenant, rule_id) = (tenant.get(), id.clone());
         let search = OverrideSearch { rule_id, ..OverrideSearch::default() };
-        async move { api.overrides(&tenant, &search, None).await }
+        api.overrides(&tenant, &search, None)
     });
     let count = move || match first.data() {
         None => "Show".to_owned(),

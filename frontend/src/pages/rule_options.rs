@@ -1,6 +1,5 @@
 //! Loading the rules that a rule picker offers: the first page, the rules that the page refers to, and search results.
 
-use futures_util::FutureExt as _;
 use leptos::prelude::*;
 
 use crate::api::{Api, Problem, RuleSelection};
@@ -30,7 +29,7 @@ pub fn known_rules(options: RuleOptions, having: RuleSelection) -> Rules {
     let find = move |text: String| {
         let tenant = tenant.now();
         let having = having.clone();
-        async move { api.search_rules(&tenant, &having, &text).await }.boxed_local()
+        api.search_rules(&tenant, &having, &text)
     };
     Rules::new(options, Callback::new(find))
 }

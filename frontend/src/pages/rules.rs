@@ -20,15 +20,16 @@ use crate::components::page::PageHeader;
 use crate::components::remote_data::{fetch_data, show_table};
 use crate::components::require_role::RoleLink;
 use crate::pages::shell::TenantId;
+pub use bulk_mode::ModeDialog;
+pub use columns::ModeMenu;
 use list::List;
+pub use list::last_hour;
+pub use state::RuleState;
 
 #[component]
 pub fn Rules() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let rules = fetch_data(move || {
-        let tenant = tenant.get();
-        async move { api.some_rules(&tenant, "").await }
-    });
+    let rules = fetch_data(move || api.some_rules(&tenant.get(), ""));
     let new = Signal::derive(move || tenant.page("rules/new"));
     view! {
         <PageHeader title="Rules" lead="Who can do what, and how often">

@@ -78,9 +78,7 @@ fn TenantName(name: String, me: RemoteData<Me>) -> impl IntoView {
     let (action, toasts) = (SubmitAction::with_fields(&["name"]), expect_context::<Toasts>());
     let rename = Callback::new(move |()| {
         let new = name.get_untracked().trim().to_owned();
-        let sent = new.clone();
-        let call = async move { api.rename_tenant(&tenant.now(), &sent).await };
-        action.run(call, move |_| {
+        action.run(api.rename_tenant(&tenant.now(), &new), move |_| {
             toasts.show("Tenant renamed");
             saved.try_set(new);
             me.refetch();
@@ -114,8 +112,8 @@ fn DeleteTenant(name: String) -> impl IntoView {
     );
     let typed = name.clone();
     let delete = Callback::new(move |()| {
-        let (name, navigate) = (typed.clone(), navigate.clone());
-        action.run(async move { api.delete_tenant(&tenant.now(), &name).await }, move |()| {
+        let navigate = navigate.clone();
+        action.run(api.delete_tenant(&tenant.now(), &typed), move |()| {
             browser::remove_stored(LAST_TENANT);
             navigate("/tenants", NavigateOptions::default());
         });

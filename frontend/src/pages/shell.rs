@@ -14,7 +14,7 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos_router::NavigateOptions;
 use leptos_router::components::Outlet;
-use leptos_router::hooks::{use_navigate, use_params_map};
+use leptos_router::hooks::{use_location, use_navigate, use_params_map};
 use weir_wire::sessions::Me;
 
 use crate::access::Access;
@@ -101,6 +101,11 @@ fn Frame() -> impl IntoView {
     // Until the memberships are known, the page loads as if the person were a member.
     let is_foreign =
         Memo::new(move |_| known.with(Option::is_some) && membership.with(Option::is_none));
+    // The page is made anew for another tenant, so that it shows nothing of the one before.
+    let page = move || {
+        tenant.get();
+        view! { <Outlet /> }
+    };
     view! {
         <Show when=move || !is_foreign.get() fallback=|| view! { <UnknownTenant /> }>
             <div class="shell">
@@ -115,7 +120,7 @@ fn Frame() -> impl IntoView {
                 <main id="content" class="content">
                     <Notices membership />
                     {unknown}
-                    <Outlet />
+                    {page}
                 </main>
                 <BottomTabs />
             </div>
@@ -162,10 +167,13 @@ fn latest(me: RemoteData<Me>) -> Memo<Option<Me>> {
 #[component]
 fn TenantSwitch(known: Memo<Option<Me>>) -> impl IntoView {
     let tenant = expect_context::<TenantId>();
-    let navigate = use_navigate();
+    let (navigate, path) = (use_navigate(), use_location().pathname);
     let choose = move |event| {
         let id = event_target_value(&event);
-        let target = if id.is_empty() { "/tenants".to_owned() } else { format!("/t/{id}/rules") };
+        // The same page of the other tenant, but not the same rule, which it does not have.
+        let page =
+            path.with_untracked(|path| path.split('/').nth(3).unwrap_or_default().to_owned());
+        let target = if id.is_empty() { "/tenants".to_owned() } else { format!("/t/{id}/{page}") };
         navigate(&target, NavigateOptions::default());
     };
     let options = move || {

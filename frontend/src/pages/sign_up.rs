@@ -57,7 +57,7 @@ fn Form() -> impl IntoView {
             invitation: None,
         };
         let navigate = navigate.clone();
-        action.run(async move { api.sign_up(&body).await }, move |tenant| {
+        action.run(api.sign_up(&body), move |tenant| {
             navigate(&format!("/t/{tenant}/start"), NavigateOptions::default());
         });
     });
@@ -98,7 +98,7 @@ fn Request() -> impl IntoView {
             tenant_name: Some(tenant.get_untracked().trim().to_owned()),
             invitation: None,
         };
-        action.run(async move { api.request_sign_up(&body).await }, move |answer| {
+        action.run(api.request_sign_up(&body), move |answer| {
             pending.set(Some(answer));
         });
     });

@@ -56,7 +56,7 @@ fn Subject(attributes: BTreeMap<String, String>) -> impl IntoView {
         let only = Some(namespace.value.get()).filter(|namespace| !namespace.is_empty());
         let body = InspectSubjectBody { attributes: attributes.clone(), namespace: only };
         let tenant = tenant.get();
-        async move { api.inspect_subject(&tenant, &body).await }
+        api.inspect_subject(&tenant, &body)
     });
     repeat(|| Some(REFRESH), move || found.refetch());
     let actions = SubjectActions::new(Callback::new(move |()| found.refetch()));

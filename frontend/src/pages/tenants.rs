@@ -99,7 +99,7 @@ fn row(membership: Membership, with_traffic: bool) -> impl IntoView {
     let traffic = with_traffic.then(|| view! { <LastHour tenant /> });
     view! {
         <li>
-            <a href=format!("/t/{}/rules", membership.tenant_id)>{membership.tenant_name}</a>
+            <a href=format!("/t/{}/overview", membership.tenant_id)>{membership.tenant_name}</a>
             {state}
             <span class="muted">{role_name(membership.role)}</span>
             {traffic}
@@ -114,7 +114,7 @@ fn LastHour(tenant: String) -> impl IntoView {
     let summary = fetch_data(move || {
         let (tenant, to_ms) = (tenant.clone(), browser::now_ms());
         let from_ms = to_ms - HOUR_MS;
-        api.summary(StatsScope { tenant, rule: None, namespace: String::new(), from_ms, to_ms })
+        api.summary(&StatsScope { tenant, rule: None, namespace: String::new(), from_ms, to_ms })
     });
     let text = move || match summary.data() {
         Some(summary) => last_hour(&summary.counts),
@@ -147,7 +147,7 @@ fn Form() -> impl IntoView {
     let navigate = use_navigate();
     let create = Callback::new(move |()| {
         let (name, navigate) = (name.get_untracked(), navigate.clone());
-        action.run(async move { api.create_tenant(name.trim()).await }, move |tenant| {
+        action.run(api.create_tenant(name.trim()), move |tenant| {
             navigate(&format!("/t/{}/start", tenant.id), NavigateOptions::default());
         });
     });

@@ -6,6 +6,8 @@ mod totals;
 
 use std::time::Duration;
 
+use futures_util::future::ready;
+use futures_util::{FutureExt as _, TryFutureExt as _};
 use leptos::prelude::*;
 use weir_wire::stats::{Denials, Events, Series, Summary, Top};
 
@@ -23,7 +25,7 @@ use crate::model::time_range::TimeSelection;
 use crate::pages::shell::TenantId;
 use crate::pages::subject_actions::{SubjectActions, SubjectQuestion};
 pub use denials::{DenialGroups, DenialTable};
-pub use top_denied::TopDenied;
+pub use top_denied::{TopDenied, TopNotes};
 pub use totals::{Tile, Totals};
 
 /// The statistics of a time, refetched while the time moves on; cheap to copy.
@@ -77,26 +79,24 @@ impl Traffic {
             let (comparison, about) = (time.value.get().comparison, about());
             let bounds = comparison.bounds_ms((about.from_ms, about.to_ms));
             let earlier = bounds.map(|(from_ms, to_ms)| StatsScope { from_ms, to_ms, ..about });
-            async move {
-                match earlier {
-                    Some(earlier) => api.series(earlier).await.map(Some),
-                    None => Ok(None),
-                }
+            match earlier {
+                Some(earlier) => api.series(&earlier).map_ok(Some).boxed_local(),
+                None => ready(Ok(None)).boxed_local(),
             }
         };
-        let series = fetch_data(move || api.series(about()));
-        let summary = fetch_data(move || api.summary(about()));
+        let series = fetch_data(move || api.series(&about()));
+        let summary = fetch_data(move || api.summary(&about()));
         let first_shown = Memo::new(move |_| series.is_settled() && summary.is_settled());
         let traffic = Self {
             series,
             compared: fetch_data(compared),
             summary,
-            subjects: fetch_data(move || api.top(about(), "subject", 10)),
+            subjects: fetch_data(move || api.top(&about(), "subject", 10)),
             denials: fetch_data(move || {
                 let (tenant, rule, namespace) = (tenant.get(), rule.get_value(), namespace.get());
-                async move { api.denials(&tenant, rule.as_deref(), &namespace).await }
+                api.denials(&tenant, rule.as_deref(), &namespace)
             }),
-            events: fetch_after(first_shown, move || api.events(about())),
+            events: fetch_after(first_shown, move || api.events(&about())),
             first_shown,
             of_rule,
         };

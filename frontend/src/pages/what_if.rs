@@ -4,6 +4,7 @@ mod curve;
 mod result;
 mod run;
 
+use futures_util::FutureExt as _;
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
 use leptos_router::components::A;
@@ -16,11 +17,14 @@ use crate::api::{Api, RuleSelection};
 use crate::components::feedback::{Empty, Skeleton};
 use crate::components::field::Binding;
 use crate::components::guide_link::GuideLink;
+use crate::components::icon::Icon;
+use crate::components::menu::Menu;
 use crate::components::namespace::namespace_in_url;
 use crate::components::page::PageHeader;
 use crate::components::remote_data::{RemoteData, fetch_data, show_shaped};
 use crate::components::rule_form::DraftTransfer;
 use crate::components::rule_picker::{RuleOptions, RulePicker};
+use crate::components::saved_views::{ManageViews, ViewWords, Views};
 use crate::model::json;
 use crate::model::rule_choice::by_id;
 use crate::model::rule_form::RuleForm;
@@ -40,6 +44,7 @@ pub fn WhatIf() -> impl IntoView {
             let rules = rule_options::load_rule_options(api, &tenant, &having, named).await?;
             Ok((rules, having))
         }
+        .boxed_local()
     });
     // Fetched beside the rules, and not after them.
     let recorded = fetch_recorded(api, tenant);
@@ -50,11 +55,24 @@ pub fn WhatIf() -> impl IntoView {
         navigate(&page, options);
     });
     let namespace = Binding { value: in_url.value, set };
+    // The page reads the URL when it renders.
+    let reread = Callback::new(move |()| request_animation_frame(move || rules.refetch()));
+    let saved = Views::of("what-if", SAVED, reread);
+    let trigger = view! { "Saved runs"<Icon name="chevron-down" /> };
     view! {
-        <PageHeader title="What-if" lead="Replay recorded traffic against a different limit. Nothing goes live." />
+        <PageHeader title="What-if" lead="Replay recorded traffic against a different limit. Nothing goes live.">
+            <Menu label="Saved runs" class="button" trigger=trigger.into_any()>{saved.entries()}</Menu>
+        </PageHeader>
+        <ManageViews views=saved />
         {show_shaped(rules, Skeleton::Form, move |(rules, having)| view! { <Page rules having namespace recorded /> })}
     }
 }
+
+const SAVED: ViewWords = ViewWords {
+    title: "Saved runs",
+    one: "run",
+    hint: "The rule, its changed limits and the time of the traffic. This browser stores it.",
+};
 
 /// The rules of a namespace, or all.
 fn selection(namespace: String) -> RuleSelection {

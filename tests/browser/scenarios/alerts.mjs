@@ -99,8 +99,14 @@ async function firesOnce(page, secret, shoot) {
     const event = JSON.parse(message.body);
     assert.equal(event.type, "alert.quota");
     assert.deepEqual([event.data.threshold_percent, event.data.used, event.data.limit], [60, 3, 5]);
-    await page.reload();
+    // The page shows it by itself, and so does the overview.
+    await row(page, "nearly used up").getByText("Fired", { exact: true }).waitFor(LATER);
     await row(page, "nearly used up").getByText(/^(just now|\d+ s ago)$/).waitFor();
+    await page.getByRole("link", { name: "Overview", exact: true }).click();
+    await page.getByRole("region", { name: "State" }).getByText(/^Alerts fired: nearly used up/).waitFor(LATER);
+    await shoot("overview-alert");
+    await page.goBack();
+    await heading(page, "Alerts");
     await page.getByRole("button", { name: "Deliveries of on call" }).click();
     await page.getByText("alert.quota", { exact: true }).waitFor();
     await shoot("alerts-fired");

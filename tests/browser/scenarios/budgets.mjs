@@ -18,7 +18,7 @@ await scenario("budgets", async ({ page }) => {
     report("first content", first, FIRST_CONTENT_MS);
 
     await signIn(page);
-    await heading(page, "Rules");
+    await heading(page, "Overview");
     const links = page.getByRole("navigation", { name: "Pages", exact: true }).getByRole("link");
     const names = await links.allTextContents();
     const changes = new Map(names.map((name) => [name, []]));

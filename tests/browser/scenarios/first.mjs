@@ -20,6 +20,8 @@ await scenario("first", async ({ page, shoot }) => {
 
 async function signIn(page, shoot) {
     await enter(page);
+    await heading(page, "Overview");
+    await page.getByRole("link", { name: "Rules", exact: true }).click();
     await heading(page, "Rules");
     await page.getByRole("table").waitFor();
     assert.ok((await page.getByRole("row").count()) > 1, "the demo rules are listed");

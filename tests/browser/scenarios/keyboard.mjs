@@ -9,7 +9,7 @@ const folder = process.env.SCREENSHOTS;
 
 await scenario("keyboard", async ({ page }) => {
     await signIn(page);
-    await heading(page, "Rules");
+    await heading(page, "Overview");
     await create(page, `typed-${fresh}`);
 
     const chromium = await zoomed(page);

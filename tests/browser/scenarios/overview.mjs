@@ -32,7 +32,8 @@ await scenario("overview", async ({ page, shoot }) => {
     await tile("Denied").getByText("4", { exact: true }).waitFor(SLOWLY);
     await tile("Allowed").getByText("6", { exact: true }).waitFor(SLOWLY);
     await page.getByRole("region", { name: "Most denied subjects" }).last().getByText("user u-1").first().waitFor(SLOWLY);
-    await page.getByText(/^Counted from .+, in steps of 10 minutes\.$/).waitFor();
+    await page.getByText(/, counted in steps of 10 minutes\.$/).first().waitFor();
+    await tile("Check latency, p99").getByText(/^at the gates; median [\d.]+ (µs|ms)$/).waitFor(SLOWLY);
     const top = page.getByRole("region", { name: "Top rules by denials" }).last();
     await top.getByRole("link", { name }).waitFor(SLOWLY);
     await counts(top, name, ["4", "0"]);
@@ -44,6 +45,7 @@ await scenario("overview", async ({ page, shoot }) => {
     await legend(page);
     await zoomIn(page, shoot);
     await uncertain(page);
+    await withoutRedis(page, shoot);
     await ages(page);
 });
 
@@ -61,7 +63,24 @@ async function ages(page) {
     await page.getByText(/^Updated (just now|\d s ago)\.$/).waitFor();
     await page.context().setOffline(true);
     await page.getByText(/^Updated ([6-9]|1\d) s ago\.$/).waitFor({ timeout: 30_000 });
+    await page.getByRole("region", { name: "State" }).getByText(/^.?40% of checks are denied/).waitFor();
     await page.context().setOffline(false);
+}
+
+/** Gates that do not reach Redis are reported on every page, also without traffic. */
+async function withoutRedis(page, shoot) {
+    const asked = /\/replicas$/;
+    await page.route(asked, async (route) => {
+        const response = await route.fetch();
+        const { data, ...replicas } = await response.json();
+        await route.fulfill({ response, json: { ...replicas, data: data.map((gate) => ({ ...gate, redis_up: false })) } });
+    });
+    const state = page.getByRole("region", { name: "State" });
+    await state.getByText(/^.?Redis is unavailable at 2 of 2 gates/).waitFor(SLOWLY);
+    await page.getByRole("link", { name: "No Redis at 2/2 gates" }).waitFor(SLOWLY);
+    await shoot("overview-without-redis");
+    await page.unroute(asked);
+    await page.getByRole("link", { name: "Rules live on 2/2 gates" }).waitFor(SLOWLY);
 }
 
 /** A share is left out if its error exceeds a tenth of the checks. */

@@ -16,7 +16,7 @@ await scenario("palette", async ({ page, shoot }) => {
     const override = { rule_id: id, subject: { user: `vip-${fresh}` }, action: "allow" };
     await api("POST", `/tenants/${stack.tenant}/overrides`, override);
     await signIn(page);
-    await heading(page, "Rules");
+    await heading(page, "Overview");
     const field = page.getByRole("combobox", { name: "Search pages, rules, keys, or subjects (user=u-17)" });
     const chosen = page.getByRole("listbox").getByRole("option", { selected: true });
 

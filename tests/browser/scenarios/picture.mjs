@@ -1,10 +1,10 @@
 // The preview in the rule editor, which simulates the rule while it is edited.
 import { strict as assert } from "node:assert";
 
-import { heading, signIn, scenario } from "../steps.mjs";
+import { heading, signIn, stack, scenario } from "../steps.mjs";
 
 await scenario("picture", async ({ page, shoot }) => {
-    await signIn(page);
+    await signIn(page, { next: `/t/${stack.tenant}/rules` });
     await heading(page, "Rules");
     await page.getByRole("link", { name: "New rule" }).click();
     const limit = page.getByRole("group", { name: "Limit" });

@@ -12,6 +12,7 @@ await scenario("rule", async ({ page, shoot }) => {
     await signIn(page, { next: `/t/${stack.tenant}/rules/${made.id}` });
     await heading(page, made.name);
     await page.getByText(/^live on 2 of 2 gates/).waitFor();
+    await mode(page, shoot);
     await revert(page, shoot);
     await staleEdit(page, shoot);
 });
@@ -21,12 +22,33 @@ async function change(revision, body) {
     await api("PUT", `${path}/${made.id}`, { name: made.name, ...body }, { ifMatch: revision - 1 });
 }
 
+/** The mode can be changed without the editor, and back. */
+async function mode(page, shoot) {
+    const menu = page.getByRole("button", { name: `Mode of ${made.name}: Enforced` });
+    await menu.click();
+    await page.getByRole("menuitem", { name: "Set to Shadow" }).click();
+    const dialog = page.getByRole("dialog", { name: "Change the mode?" });
+    await dialog.getByText("In the last hour: 0 checks, 0 denied.").waitFor();
+    await shoot("rule-mode");
+    await dialog.getByRole("button", { name: "Set to Shadow" }).click();
+    await page.getByText("1 rule set to Shadow").waitFor();
+    await page.getByRole("button", { name: `Mode of ${made.name}: Shadow` }).waitFor();
+    await page.getByText("3, live since rulebook version").waitFor();
+    assert.equal((await api("GET", `${path}/${made.id}`)).mode, "shadow");
+    await page.locator(".toast").filter({ hasText: "1 rule set to Shadow" }).getByRole("button", { name: "Undo" }).click();
+    await menu.waitFor();
+    await page.getByText("4, live since rulebook version").waitFor();
+}
+
 async function revert(page, shoot) {
     await page.getByRole("tab", { name: "Definition" }).click();
     await page.getByRole("region", { name: "Preview" }).getByRole("img").waitFor();
     await page.getByRole("group", { name: "Copy JSON" }).getByText(`"name": "${made.name}"`).waitFor();
     await shoot("rule-definition");
     await page.getByRole("tab", { name: "History" }).click();
+    await page.waitForURL(/\?tab=history/);
+    await page.reload();
+    await page.getByRole("tab", { name: "History", selected: true }).waitFor();
     await page.getByText("Revision 2", { exact: true }).click();
     const changed = page.getByRole("region", { name: "Changes in revision 2" });
     const first = changed.getByRole("row", { name: "Limit 5 per minute" });
@@ -40,8 +62,8 @@ async function revert(page, shoot) {
     await dialog.getByRole("row", { name: "Limit at least 1 s apart none" }).waitFor();
     await shoot("rule-revert");
     await dialog.getByRole("button", { name: "Revert", exact: true }).click();
-    await page.getByText(new RegExp(`^Reverted ${made.name}, revision 3: live on 2 of 2 gates`)).waitFor();
-    await page.getByText("3, live since rulebook version").waitFor();
+    await page.getByText(new RegExp(`^Reverted ${made.name}, revision 5: live on 2 of 2 gates`)).waitFor();
+    await page.getByText("5, live since rulebook version").waitFor();
     await page.getByText(/^live on 2 of 2 gates/).waitFor();
 }
 
@@ -53,7 +75,7 @@ async function staleEdit(page, shoot) {
     await heading(page, `Edit ${made.name}`);
     const field = page.getByRole("group", { name: "Limit" }).getByRole("textbox", { name: "Limit", exact: true });
     await field.fill("7");
-    await change(4, { count_by: ["user"], limits: [limit(8)] });
+    await change(6, { count_by: ["user"], limits: [limit(8)] });
     await publish(page);
     const stale = page.getByRole("alert");
     await stale.getByText("Changed: limits.").waitFor();
@@ -62,7 +84,7 @@ async function staleEdit(page, shoot) {
     await shoot("rule-stale");
     await stale.getByRole("button", { name: "Save mine anyway" }).click();
     await heading(page, made.name);
-    await page.getByText("5, live since rulebook version").waitFor();
+    await page.getByText("7, live since rulebook version").waitFor();
     const { limits } = await api("GET", `${path}/${made.id}`);
     assert.equal(limits[0].limit, 7);
     await undo(page);
@@ -70,10 +92,10 @@ async function staleEdit(page, shoot) {
 
 /** The confirmation of a publication restores the revision before it, and the page shows it. */
 async function undo(page) {
-    const published = page.locator(".toast").filter({ hasText: new RegExp(`^Published ${made.name}, revision 5`) });
+    const published = page.locator(".toast").filter({ hasText: new RegExp(`^Published ${made.name}, revision 7`) });
     await published.getByRole("button", { name: "Undo" }).click();
-    await page.getByText(new RegExp(`^${made.name} is as in revision 4 again: live on 2 of 2 gates`)).waitFor();
-    await page.getByText("6, live since rulebook version").waitFor();
+    await page.getByText(new RegExp(`^${made.name} is as in revision 6 again: live on 2 of 2 gates`)).waitFor();
+    await page.getByText("8, live since rulebook version").waitFor();
     const { limits } = await api("GET", `${path}/${made.id}`);
     assert.equal(limits[0].limit, 8);
 }

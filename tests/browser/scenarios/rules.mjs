@@ -11,6 +11,7 @@ await scenario("rules", async ({ page, shoot }) => {
     await signIn(page, { ...owner, next: `/t/${owner.tenant}/rules` });
     await heading(page, "Rules");
     await page.getByText("120 rules", { exact: true }).waitFor();
+    await follows(page);
     await scrolls(page);
     await findsAndSorts(page, shoot);
     await changesModes(page, shoot);
@@ -32,6 +33,23 @@ function body(at) {
             { algorithm: "spacing", interval_ms: 10 },
         ],
     };
+}
+
+/** The figures of the last hour follow while the page is open. */
+async function follows(page) {
+    const asked = /\/stats\/rules$/;
+    const { id: rule_id } = await ruleNamed("rule-0003");
+    const counts = { denied: [0], shadow_denied: [0] };
+    await page.route(asked, async (route) => {
+        const response = await route.fetch();
+        await route.fulfill({ response, json: { ...(await response.json()), data: [{ rule_id, allowed: [4321], ...counts }] } });
+    });
+    const row = page.getByRole("region", { name: "Rules" }).getByRole("row", { name: /rule-0003/ });
+    await page.getByLabel("Filter").fill("rule-0003");
+    await row.getByText("4,321").waitFor({ timeout: 30_000 });
+    await page.unroute(asked);
+    await page.getByLabel("Filter").fill("");
+    await page.getByText("120 rules", { exact: true }).waitFor();
 }
 
 /** Scrolls to the last row and back with few rendered rows, and measures the frames. */
@@ -90,7 +108,7 @@ async function changesModes(page, shoot) {
     await page.getByRole("button", { name: "Change mode (2 rules)" }).click();
     const dialog = page.getByRole("dialog", { name: "Change the mode?" });
     await dialog.getByText("rule-0003", { exact: true }).waitFor();
-    await dialog.getByText("In the last hour they decided 0 checks and denied 0.").waitFor();
+    await dialog.getByText("In the last hour: 0 checks, 0 denied.").waitFor();
     assert.equal((await ruleNamed("rule-0007")).mode, "enforce", "nothing changes before the confirmation");
     await shoot("rules-modes-confirm");
     await dialog.getByRole("button", { name: "Set to Shadow" }).click();
@@ -100,7 +118,8 @@ async function changesModes(page, shoot) {
     assert.ok(await page.getByLabel("Select rule-0003").isChecked());
     assert.equal((await ruleNamed("rule-0007")).mode, "shadow");
     await page.getByRole("button", { name: "Undo" }).click();
-    await page.getByText("1 of 1 rule changed.").waitFor();
+    await page.getByText("1 rule set to Enforced").waitFor();
+    await page.getByText(/rules? changed\.$/).waitFor({ state: "detached" });
     assert.equal((await ruleNamed("rule-0007")).mode, "enforce", "the previous mode");
 }
 

@@ -45,8 +45,30 @@ await scenario("subjects", async ({ page, shoot }) => {
     await latest.getByRole("link", { name: "Why" }).waitFor();
     await card.getByRole("button", { name: "Remove override" }).click();
     await card.getByText("2 of 3 left").waitFor(SLOWLY);
+    await withoutRedis(page, shoot, card);
     await find(page, shoot);
 });
+
+/** What is left is unknown, and the subject can be blocked all the same. The control plane answers like this while Redis is away. */
+async function withoutRedis(page, shoot, card) {
+    const inspections = "**/subjects/inspect";
+    await page.route(inspections, async (route) => {
+        const response = await route.fetch();
+        const body = await response.json();
+        for (const limit of body.data.flatMap((rule) => rule.limits)) Object.assign(limit, { remaining: null, reset_after_ms: null });
+        await route.fulfill({ response, json: body });
+    });
+    await card.getByText("unknown of 3 left").waitFor(SLOWLY);
+    await page.getByText("Redis does not answer, so what is left is unknown").waitFor();
+    assert.equal(await card.getByRole("meter").count(), 0);
+    await shoot("subject-without-redis");
+    await card.getByRole("button", { name: "Block for 4 h" }).click();
+    await card.getByText("Every check is denied").waitFor(SLOWLY);
+    await card.getByRole("button", { name: "Remove override" }).click();
+    await page.unroute(inspections);
+    await card.getByText("2 of 3 left").waitFor(SLOWLY);
+    await page.getByText("Redis does not answer").waitFor({ state: "detached" });
+}
 
 /** Two clicks: the menu of a denial, and the change. */
 async function raiseFromDenial(page) {

@@ -1,7 +1,7 @@
 // A person with forty tenants: all are listed, and each can be switched to.
 import { strict as assert } from "node:assert";
 
-import { api, fresh, heading, newcomer, signIn, stack, scenario } from "../steps.mjs";
+import { api, eventually, fresh, heading, newcomer, signIn, stack, scenario } from "../steps.mjs";
 
 const person = await newcomer("consultant", "Tenant 01");
 
@@ -20,7 +20,14 @@ await scenario("tenants", async ({ page, shoot }) => {
     await page.getByText("No checks in the last hour").waitFor();
     await shoot("tenants-filtered");
     await page.getByRole("link", { name: "Tenant 23" }).click();
+    await heading(page, "Overview");
+    await page.getByRole("link", { name: "Subjects" }).click();
+    await heading(page, "Subjects");
+    await page.getByLabel("Value").fill("of tenant 23");
+    // The same page of the other tenant, with nothing of the one before.
     await switchTo(page, "Tenant 37");
+    await heading(page, "Subjects");
+    await eventually("an empty form", async () => (await page.getByLabel("Value").inputValue()) === "");
     await switchTo(page, "Tenant 01");
     await page.getByRole("combobox", { name: "Tenant" }).selectOption({ label: "Switch or create tenant…" });
     await heading(page, "Tenants");

@@ -51,6 +51,7 @@ await scenario("what-if", async ({ page, shoot }) => {
     await page.getByText("7 more checks denied (+31.9 points), 2 of 3 subjects affected").waitFor();
     await curve(page);
     await inTheUrl(page);
+    await savedRun(page, shoot);
     await shoot("what-if-recorded");
 
     await page.getByRole("button", { name: "Apply to the rule" }).click();
@@ -97,13 +98,40 @@ await scenario("what-if, by a viewer", async ({ page }) => {
 /** Changed limits survive a reload. */
 async function inTheUrl(page) {
     await page.waitForURL(/&limits=/);
+    const traffic = page.getByRole("group", { name: "Traffic" }).getByLabel("Checks");
+    await traffic.selectOption({ label: "Last 6 hours" });
+    await page.waitForURL(/&minutes=360/);
     await page.reload();
     await heading(page, "What-if");
     assert.equal(await page.getByLabel("Capacity").inputValue(), "5", "as before the reload");
+    assert.equal(await traffic.locator("option:checked").textContent(), "Last 6 hours");
+    await page.getByText(/^7 more checks denied/).waitFor();
     await page.getByRole("button", { name: "Run replay" }).click();
     const result = page.getByRole("heading", { name: "Result" });
     await result.waitFor();
     await eventually("the result has the focus", () => result.evaluate((node) => node === document.activeElement));
+}
+
+/** A run is saved under a name, and its result is shown again from the menu. */
+async function savedRun(page, shoot) {
+    const menu = page.getByRole("button", { name: "Saved runs" });
+    await menu.click();
+    await page.getByRole("menuitem", { name: "Save or delete runs…" }).click();
+    const dialog = page.getByRole("dialog", { name: "Saved runs" });
+    await dialog.getByLabel("Name of the current run").fill("Half of it");
+    await shoot("what-if-save");
+    await dialog.getByRole("button", { name: "Save run" }).click();
+    await page.getByRole("link", { name: "Rules", exact: true }).click();
+    await heading(page, "Rules");
+    await page.getByRole("link", { name: "What-if" }).click();
+    await heading(page, "What-if");
+    await page.getByLabel("Capacity").waitFor();
+    assert.equal(await page.getByLabel("Capacity").inputValue(), "10", "the rule as it is");
+    await menu.click();
+    await page.getByRole("menuitemradio", { name: "Half of it" }).click();
+    await page.getByText(/^7 more checks denied/).waitFor();
+    assert.equal(await page.getByLabel("Capacity").inputValue(), "5");
+    await page.keyboard.press("Escape");
 }
 
 /** A changed limit is replayed by itself, and a point of the curve is a limit to try. */

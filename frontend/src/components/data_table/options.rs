@@ -3,10 +3,10 @@
 use leptos::prelude::*;
 
 use super::state::Table;
-use super::views::{ManageViews, Views};
 use crate::browser;
 use crate::components::icon::Icon;
 use crate::components::menu::{Menu, MenuChoice, MenuItem, MenuSeparator};
+use crate::components::saved_views::{ManageViews, ViewWords, Views};
 use crate::model::csv;
 
 /// The menu; `export` replaces the export of the loaded rows.
@@ -27,11 +27,12 @@ pub(super) fn Options(
     let export = export.unwrap_or_else(|| Callback::new(move |()| save(table)));
     let densities =
         [("comfortable", "rows-3", "Comfortable rows"), ("compact", "layers", "Compact rows")];
-    let views = Views::of(table);
+    let views = Views::of(&slug(&label), SAVED, Callback::new(|()| ()));
     view! {
         <ManageViews views />
         <Menu label=format!("View of {label}") trigger=trigger.into_any()>
             {views.entries()}
+            <MenuSeparator />
             {choices(table)}
             <MenuSeparator />
             {densities.map(|(name, icon, label)| {
@@ -47,6 +48,17 @@ pub(super) fn Options(
             <MenuItem icon="download" text on_press=export />
         </Menu>
     }
+}
+
+const SAVED: ViewWords = ViewWords {
+    title: "Saved views",
+    one: "view",
+    hint: "Columns, density, order and filter. This browser stores it.",
+};
+
+/// A name of storage and files, such as `api-keys`.
+fn slug(label: &str) -> String {
+    label.to_lowercase().replace(' ', "-")
 }
 
 /// The columns except the first, which names the row, and the actions.
@@ -76,6 +88,6 @@ fn save(table: Table) {
             columns.iter().map(|column| table.source.text.run((at, *column))).collect();
         csv::write(cells.iter().map(String::as_str), &mut text);
     }
-    let name = table.label.get_value().to_lowercase().replace(' ', "-");
+    let name = slug(&table.label.get_value());
     browser::save_file(&format!("{name}.csv"), "text/csv", &text);
 }

@@ -27,6 +27,8 @@ fn rule_reads_as_a_sentence() {
         "Requests where route is /login, for each user: 5 per minute, and at least 1 s apart. \
          Denied subjects are blocked for 5 min."
     );
+    assert_eq!(matches_in_short(&login.conditions), "route is /login");
+    assert_eq!(matches_in_short(&[]), "All requests");
     let closed = rule(json!({"name": "x", "action": "deny", "mode": "shadow"}));
     assert_eq!(
         sentence(&closed),

@@ -76,7 +76,7 @@ pub(super) fn AlertForm(
     let id = editing.map(|alert| alert.id);
     let save = Callback::new(move |()| {
         let (id, body) = (id.clone(), body.get_untracked());
-        let work = async move { api.save_alert(&tenant.now(), id.as_deref(), &body).await };
+        let work = api.save_alert(&tenant.now(), id.as_deref(), &body);
         action.run(work, move |_| {
             state.form_open.try_set(false);
             state.changed.run(());

@@ -7,13 +7,15 @@ use weir_wire::webhooks::Webhook;
 
 use super::state::AlertsState;
 use crate::api::Api;
+use crate::components::control_flow::Show;
 use crate::components::feedback::Empty;
 use crate::components::owner::files_mark;
 use crate::components::require_role::RequireRole;
 use crate::components::rule_picker::Rules;
 use crate::components::submit::SubmitAction;
 use crate::components::table::{ConfirmedButton, NameCell, ObjectTable, RowButton, time_or_never};
-use crate::model::alert_labels::sentence;
+use crate::components::time::Clock;
+use crate::model::alert_labels::{fired_recently, sentence};
 use crate::model::owners;
 use crate::model::rule_choice::name;
 use crate::pages::shell::TenantId;
@@ -48,7 +50,7 @@ pub(super) fn alert_table(
 
 fn row(alert: Alert, says: String, webhook_name: String, state: AlertsState) -> AnyView {
     let (id, name) = (alert.id.clone(), alert.body.name.clone());
-    let (enabled, fired_at, set) = (alert.body.enabled, alert.fired_at, alert.managed_by.clone());
+    let (enabled, set) = (alert.body.enabled, alert.managed_by.clone());
     let files = files_mark(set.as_ref(), alert.edited);
     let edit = move |()| state.edit(Some(alert.clone()));
     view! {
@@ -56,7 +58,7 @@ fn row(alert: Alert, says: String, webhook_name: String, state: AlertsState) -> 
             <NameCell name=name.clone() enabled />
             <td class="text-cell">{says}{files}</td>
             <td>{webhook_name}</td>
-            <td>{time_or_never(fired_at)}</td>
+            <td class="nowrap"><LastFired id=id.clone() state /></td>
             <td class="number">
                 <RequireRole role=Role::Editor reason_shown=true>
                     <RowButton text="Edit" label=format!("Edit {name}") on_press=edit />
@@ -68,13 +70,24 @@ fn row(alert: Alert, says: String, webhook_name: String, state: AlertsState) -> 
     .into_any()
 }
 
+/// The time of the last announcement, which stands out for an hour.
+#[component]
+fn LastFired(id: String, state: AlertsState) -> impl IntoView {
+    let clock = expect_context::<Clock>();
+    let at = Memo::new(move |_| state.fired.with(|fired| fired.get(&id).copied()));
+    let recent = Memo::new(move |_| at.get().is_some_and(|at| fired_recently(at, clock.now_ms())));
+    view! {
+        <Show when=move || recent.get()><span class="badge badge-denied">"Fired"</span>" "</Show>
+        {move || time_or_never(at.get())}
+    }
+}
+
 #[component]
 fn Delete(id: String, name: String, set: Option<String>, state: AlertsState) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let action = SubmitAction::new();
     let delete = Callback::new(move |()| {
-        let id = id.clone();
-        action.run(async move { api.delete_alert(&tenant.now(), &id).await }, move |()| {
+        action.run(api.delete_alert(&tenant.now(), &id), move |()| {
             state.changed.run(());
         });
     });

@@ -52,7 +52,7 @@ pub(super) fn Backtest(alert: Memo<AlertBody>) -> impl IntoView {
         let Some((body, days)) = wanted.get_untracked() else { return };
         let from = Timestamp::from_millis(browser::now_ms() - days * DAY_MS);
         let sent = BacktestBody { from: Some(DateTime(from)), ..body.clone() };
-        action.run(async move { api.backtest(&tenant.now(), &sent).await }, move |answer| {
+        action.run(api.backtest(&tenant.now(), &sent), move |answer| {
             let is_latest = wanted.try_get_untracked().flatten() == Some((body.clone(), days));
             if is_latest {
                 tested.try_set(Some(Tested { body, days, answer }));

@@ -26,7 +26,7 @@ pub(super) fn Deliveries(id: String, name: String, state: AlertsState) -> impl I
     let newest = fetch_data(move || {
         state.deliveries_added.track();
         let (tenant, id) = (tenant.get(), webhook.get_value());
-        async move { api.deliveries(&tenant, &id, None).await }
+        api.deliveries(&tenant, &id, None)
     });
     let changed = Callback::new(move |()| newest.refetch());
     // First attempts are made within a second or two.
@@ -88,7 +88,7 @@ fn OlderDeliveries(
     let action = SubmitAction::new();
     let more = move |_| {
         let (id, from) = (webhook.get_value(), cursor.get_untracked());
-        let work = async move { api.deliveries(&tenant.now(), &id, from.as_deref()).await };
+        let work = api.deliveries(&tenant.now(), &id, from.as_deref());
         action.run(work, move |mut page| {
             rows.try_update(|rows| rows.append(&mut page.data));
             cursor.try_set(page.next_cursor);
@@ -139,8 +139,7 @@ fn ResendButton(id: String, webhook: StoredValue<String>, changed: Callback<()>)
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let action = SubmitAction::new();
     let send = move |_| {
-        let (webhook, id) = (webhook.get_value(), id.clone());
-        let work = async move { api.resend_delivery(&tenant.now(), &webhook, &id).await };
+        let work = api.resend_delivery(&tenant.now(), &webhook.get_value(), &id);
         action.run(work, move |_| changed.run(()));
     };
     view! {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use leptos::prelude::*;
 use weir_wire::alerts::Alert;
+use weir_wire::time::DateTime;
 use weir_wire::webhooks::{IssuedWebhook, WebhookHealth};
 
 use crate::components::rule_picker::Rules;
@@ -30,6 +31,8 @@ pub(super) struct AlertsState {
     pub(super) log_of: RwSignal<Option<(String, String)>>,
     /// The results of deliveries by webhook.
     pub(super) health: Memo<BTreeMap<String, WebhookHealth>>,
+    /// The time at which each alert fired last.
+    pub(super) fired: Memo<BTreeMap<String, DateTime>>,
     /// Incremented when a delivery was added to that log.
     pub(super) deliveries_added: RwSignal<u32>,
 }

@@ -30,7 +30,7 @@ pub(super) fn WebhookForm(state: AlertsState) -> impl IntoView {
     let (action, input) = (SubmitAction::with_fields(FIELDS), FormInput::of("", ""));
     let create = Callback::new(move |()| {
         let body = input.body(true);
-        let work = async move { api.create_webhook(&tenant.now(), &body).await };
+        let work = api.create_webhook(&tenant.now(), &body);
         action.run(work, move |issued| {
             state.issued.try_set(Some(issued));
             state.changed.run(());
@@ -62,7 +62,7 @@ fn changing(webhook: Webhook, state: AlertsState, open: RwSignal<bool>) -> AnyVi
     let Webhook { id, enabled, .. } = webhook;
     let save = Callback::new(move |()| {
         let (id, body) = (id.clone(), input.body(enabled));
-        let work = async move { api.change_webhook(&tenant.now(), &id, &body).await };
+        let work = api.change_webhook(&tenant.now(), &id, &body);
         action.run(work, move |changed| {
             open.try_set(false);
             state.log_of.try_update(|log| {

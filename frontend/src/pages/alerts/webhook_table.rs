@@ -114,9 +114,9 @@ fn Test(id: String, name: String, state: AlertsState) -> impl IntoView {
     let action = SubmitAction::new();
     let label = format!("Send a test event to {name}");
     let send = move |()| {
-        let (id, name, target) = (id.clone(), name.clone(), id.clone());
-        action.run(async move { api.test_webhook(&tenant.now(), &target).await }, move |_| {
-            state.log_of.try_set(Some((id, name)));
+        let tested = (id.clone(), name.clone());
+        action.run(api.test_webhook(&tenant.now(), &id), move |_| {
+            state.log_of.try_set(Some(tested));
             state.deliveries_added.try_update(|added| *added += 1);
         });
     };
@@ -135,7 +135,7 @@ fn Switch(webhook: Webhook, state: AlertsState) -> impl IntoView {
     let switch = move |()| {
         let Webhook { id, name, url, enabled, .. } = webhook.clone();
         let body = WebhookBody { name, url, enabled: !enabled };
-        let work = async move { api.change_webhook(&tenant.now(), &id, &body).await };
+        let work = api.change_webhook(&tenant.now(), &id, &body);
         action.run(work, move |_| state.changed.run(()));
     };
     view! {
@@ -149,8 +149,7 @@ fn Rotate(id: String, name: String, state: AlertsState) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let (open, action) = (RwSignal::new(false), SubmitAction::with_fields(&["overlap_s"]));
     let rotate = Callback::new(move |overlap_s| {
-        let id = id.clone();
-        let work = async move { api.rotate_webhook(&tenant.now(), &id, overlap_s).await };
+        let work = api.rotate_webhook(&tenant.now(), &id, overlap_s);
         action.run(work, move |issued| {
             open.try_set(false);
             state.issued.try_set(Some(issued));
@@ -175,8 +174,8 @@ fn Delete(id: String, name: String, state: AlertsState) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let action = SubmitAction::new();
     let delete = Callback::new(move |()| {
-        let (id, deleted) = (id.clone(), id.clone());
-        action.run(async move { api.delete_webhook(&tenant.now(), &id).await }, move |()| {
+        let deleted = id.clone();
+        action.run(api.delete_webhook(&tenant.now(), &id), move |()| {
             let is_open = |open: &Option<(String, String)>| {
                 open.as_ref().is_some_and(|(id, _)| *id == deleted)
             };

@@ -26,10 +26,12 @@ pub(super) fn columns(names: Names, open: RwSignal<Option<AuditEntry>>) -> Vec<C
             .class("text-cell"),
         Column::new("actor", "Actor", actor).by_text(actor).class("actor"),
         Column::new("ip", "IP address", |entry: &AuditEntry| entry.ip.clone().unwrap_or_default())
-            .cell(|entry| view! { <code>{entry.ip.clone().unwrap_or_default()}</code> }.into_any()),
+            .cell(|entry| view! { <code>{entry.ip.clone().unwrap_or_default()}</code> }.into_any())
+            .class("ip-cell"),
         Column::new("time", "Time", |entry: &AuditEntry| entry.at.text())
             .by_number(|entry| entry.at.0.as_millis())
-            .cell(|entry| view! { <RelativeTime at=entry.at /> }.into_any()),
+            .cell(|entry| view! { <RelativeTime at=entry.at /> }.into_any())
+            .class("nowrap"),
     ]
 }
 
@@ -63,6 +65,8 @@ fn page(entry: &AuditEntry) -> Option<String> {
         "alert" | "webhook" | "delivery" => Some("alerts".to_owned()),
         "member" | "invitation" => Some("members".to_owned()),
         "tenant" => Some("settings".to_owned()),
+        "profile" => Some("proxies".to_owned()),
+        "deferred" => Some("deferred".to_owned()),
         _ => None,
     }
 }

@@ -65,14 +65,14 @@ fn Actions(job: DeadLetter, changed: Callback<()>) -> impl IntoView {
     let showing = RwSignal::new(false);
     let id = StoredValue::new(job.id);
     let retry = Callback::new(move |()| {
-        let work = async move { api.retry_deferred(&tenant.now(), &id.get_value()).await };
+        let work = api.retry_deferred(&tenant.now(), &id.get_value());
         action.run(work, move |()| {
             toasts.show("The job waits again");
             changed.run(());
         });
     });
     let delete = Callback::new(move |()| {
-        let work = async move { api.delete_deferred(&tenant.now(), &id.get_value()).await };
+        let work = api.delete_deferred(&tenant.now(), &id.get_value());
         action.run(work, move |()| {
             toasts.show("Job deleted");
             changed.run(());

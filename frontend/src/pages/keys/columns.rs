@@ -140,8 +140,7 @@ fn Rotate(id: String, name: String, changed: Callback<Option<IssuedKey>>) -> imp
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let (open, action) = (RwSignal::new(false), SubmitAction::with_fields(&["overlap_s"]));
     let rotate = Callback::new(move |overlap_s| {
-        let id = id.clone();
-        let work = async move { api.rotate_key(&tenant.now(), &id, overlap_s).await };
+        let work = api.rotate_key(&tenant.now(), &id, overlap_s);
         action.run(work, move |key| {
             open.try_set(false);
             changed.run(Some(key));
@@ -170,9 +169,9 @@ fn Revoke(id: String, name: String, changed: Callback<Option<IssuedKey>>) -> imp
         "Services that use {name} get 401 from all gates within a second. This cannot be undone."
     );
     let revoke = Callback::new(move |()| {
-        let (key, revoked) = (id.clone(), id.clone());
+        let revoked = id.clone();
         let text = format!("{shown_name} revoked");
-        action.run(async move { api.revoke_key(&tenant.now(), &key).await }, move |()| {
+        action.run(api.revoke_key(&tenant.now(), &id), move |()| {
             toasts.show(text);
             session.remove_secret(&revoked);
             changed.run(None);

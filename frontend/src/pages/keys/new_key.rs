@@ -36,7 +36,7 @@ pub(super) fn NewKey(changed: Callback<Option<IssuedKey>>) -> impl IntoView {
             namespaces: untrack(only),
             expires_at,
         };
-        let work = async move { api.create_key(&tenant.now(), &body).await };
+        let work = api.create_key(&tenant.now(), &body);
         action.run(work, move |key| changed.run(Some(key)));
     });
     let name_problem = action.validated("name", name, names::title);

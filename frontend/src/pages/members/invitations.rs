@@ -82,8 +82,7 @@ fn NewLink(
     let open = RwSignal::new(false);
     let label = format!("New link for {}", again.email);
     let invite = Callback::new(move |()| {
-        let again = again.clone();
-        action.run(async move { api.invite(&tenant.now(), &again).await }, move |made| {
+        action.run(api.invite(&tenant.now(), &again), move |made| {
             invitations.refetch();
             issued.set(Some(made));
         });
@@ -105,8 +104,7 @@ fn Revoke(
 ) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let revoke = move |()| {
-        let id = id.clone();
-        action.run(async move { api.revoke_invitation(&tenant.now(), &id).await }, move |()| {
+        action.run(api.revoke_invitation(&tenant.now(), &id), move |()| {
             invitations.refetch();
         });
     };

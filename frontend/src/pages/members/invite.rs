@@ -33,7 +33,7 @@ fn Form(issued: RwSignal<Option<IssuedInvitation>>, on_invited: Callback<()>) ->
     let invite = Callback::new(move |()| {
         let body =
             Invite { email: email.get_untracked().trim().to_owned(), role: role.get_untracked() };
-        action.run(async move { api.invite(&tenant.now(), &body).await }, move |made| {
+        action.run(api.invite(&tenant.now(), &body), move |made| {
             on_invited.run(());
             issued.set(Some(made));
         });

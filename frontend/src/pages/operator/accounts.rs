@@ -26,10 +26,7 @@ type Issued = RwSignal<Option<(String, String)>>;
 pub(super) fn Accounts() -> impl IntoView {
     let api = expect_context::<Api>();
     let (typed, search) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
-    let accounts = fetch_data(move || {
-        let search = search.get();
-        async move { api.accounts(&search, None).await }
-    });
+    let accounts = fetch_data(move || api.accounts(&search.get(), None));
     let action = SubmitAction::new();
     let find = Callback::new(move |()| search.set(typed.get_untracked().trim().to_owned()));
     let issued: Issued = RwSignal::new(None);
@@ -54,7 +51,7 @@ fn List(page: Page<Account>, search: RwSignal<String>, issued: Issued) -> impl I
     let next = RwSignal::new(page.next_cursor);
     let more = move |_| {
         let (search, cursor) = (search.get_untracked(), next.get_untracked());
-        action.run(async move { api.accounts(&search, cursor).await }, move |page| {
+        action.run(api.accounts(&search, cursor), move |page| {
             accounts.update(|accounts| accounts.extend(page.data));
             next.set(page.next_cursor);
         });
@@ -126,8 +123,8 @@ fn ResetLink(email: String, action: SubmitAction, issued: Issued) -> impl IntoVi
     let api = expect_context::<Api>();
     let label = format!("Reset link for {email}");
     let issue = move |()| {
-        let (asked, email) = (email.clone(), email.clone());
-        action.run(async move { api.issue_reset(&asked).await }, move |made| {
+        let email = email.clone();
+        action.run(api.issue_reset(&email), move |made| {
             let link = format!("{}/reset#{}", browser::origin(), made.token.0);
             issued.set(Some((email, link)));
         });

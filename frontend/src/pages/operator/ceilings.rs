@@ -1,5 +1,6 @@
 //! The ceilings of tenants: the defaults of the installation, and the values of single tenants.
 
+use futures_util::FutureExt as _;
 use leptos::prelude::*;
 use weir_domain::ceilings::Ceiling;
 use weir_wire::ceilings::CeilingsBody;
@@ -22,7 +23,7 @@ struct Values {
 #[component]
 pub(super) fn Ceilings() -> impl IntoView {
     let api = expect_context::<Api>();
-    let tenants = fetch_data(move || api.all_tenants());
+    let tenants = fetch_data(move || api.all_tenants().boxed_local());
     view! {
         <section class="panel" aria-label="Ceilings">
             <h2>"Ceilings"</h2>
@@ -49,7 +50,7 @@ fn ScopedForm(tenants: Vec<Tenant>) -> impl IntoView {
     });
     let values = fetch_data(move || {
         let tenant = tenant.get();
-        async move { Ok((load(api, &tenant).await?, tenant)) }
+        async move { Ok((load(api, &tenant).await?, tenant)) }.boxed_local()
     });
     view! {
         <Choice label="Applies to" value=tenant.into() options />

@@ -22,10 +22,10 @@ const DAY_MS: i64 = 86_400_000;
 #[component]
 pub(super) fn Usage() -> impl IntoView {
     let api = expect_context::<Api>();
-    let first = fetch_data(move || async move { api.usage(&since(), None).await });
+    let first = fetch_data(move || api.usage(&since(), None));
     let action = SubmitAction::new();
     let export = move |()| {
-        action.run(async move { api.usage_table(&since()).await }, |table| {
+        action.run(api.usage_table(&since()), |table| {
             browser::save_file("weir-usage.csv", "text/csv", &table);
         });
     };
@@ -51,7 +51,7 @@ fn Days(page: Page<UsageDay>, export: Callback<()>) -> impl IntoView {
     let days = RwSignal::new(page.data);
     let next = RwSignal::new(page.next_cursor);
     let more = move |_| {
-        let page = async move { api.usage(&since(), next.get_untracked()).await };
+        let page = api.usage(&since(), next.get_untracked());
         action.run(page, move |page| {
             days.update(|days| days.extend(page.data));
             next.set(page.next_cursor);

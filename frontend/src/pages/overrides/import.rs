@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use futures_util::FutureExt as _;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use weir_wire::overrides::{BulkOverridesBody, OverrideBody, ReplacedSet};
@@ -27,7 +28,7 @@ const WRONG_SHOWN: usize = 20;
 #[component]
 pub(super) fn Import(done: Callback<()>, cancel: Callback<()>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let rules = fetch_data(move || async move { api.rules(&tenant.now()).await });
+    let rules = fetch_data(move || async move { api.rules(&tenant.now()).await }.boxed_local());
     show(rules, move |rules| view! { <Form rules done cancel /> })
 }
 

@@ -1,5 +1,6 @@
 //! The filtered overrides, one page at a time.
 
+use futures_util::FutureExt as _;
 use leptos::prelude::*;
 use leptos_router::components::A;
 use weir_wire::overrides::OverrideAnswer;
@@ -28,6 +29,7 @@ use crate::model::{override_labels, owners, subject};
 use crate::pages::namespace_filter::NamespaceFilter;
 use crate::pages::rule_options::load_missing_rules;
 use crate::pages::shell::TenantId;
+use crate::pages::subject_link::{subject_link, two_lines};
 
 /// The list with its search field; `writes` is incremented after each write.
 #[component]
@@ -41,7 +43,7 @@ pub(super) fn List(
     let first = fetch_data(move || {
         writes.track();
         let (tenant, search) = (tenant.get(), filter.search());
-        async move { overrides(api, &tenant, rules, &search, None).await }
+        async move { overrides(api, &tenant, rules, &search, None).await }.boxed_local()
     });
     view! {
         <div class="filter" role="search">
@@ -153,7 +155,7 @@ fn columns(rules: Rules, actions: Actions) -> Vec<Column<OverrideAnswer>> {
     vec![
         Column::new("subject", "Subject", |entry: &OverrideAnswer| subject::label(&entry.body.subject))
             .by_text(|entry| subject::label(&entry.body.subject))
-            .cell(|entry| clamped(&subject::label(&entry.body.subject)))
+            .cell(subject_cell)
             .class("name"),
         Column::new("rule", "Rule", rule_name).by_text(rule_name).cell(move |entry| {
             let (tenant, id) = (expect_context::<TenantId>(), entry.body.rule_id.clone());
@@ -164,7 +166,7 @@ fn columns(rules: Rules, actions: Actions) -> Vec<Column<OverrideAnswer>> {
             .into_any()
         }),
         Column::new("effect", "Effect", |entry: &OverrideAnswer| override_labels::effect(&entry.body))
-            .cell(|entry| clamped(&override_labels::effect(&entry.body))),
+            .cell(|entry| two_lines(override_labels::effect(&entry.body))),
         Column::new("expires", "Expires", |entry: &OverrideAnswer| {
             entry.body.expires_at.map_or_else(|| "Never".to_owned(), weir_wire::time::DateTime::text)
         })
@@ -172,7 +174,7 @@ fn columns(rules: Rules, actions: Actions) -> Vec<Column<OverrideAnswer>> {
         .cell(|entry| view! { <ExpiryTime at=entry.body.expires_at /> }.into_any()),
         Column::new("reason", "Reason", reason).by_text(reason).cell(move |entry| {
             let files = files_mark(entry.managed_by.as_ref(), entry.edited);
-            view! { <div>{clamped(&reason(entry))}{files}</div> }.into_any()
+            view! { <div>{two_lines(reason(entry))}{files}</div> }.into_any()
         }),
         Column::actions(move |entry: &OverrideAnswer| {
             view! { <RowActions entry=entry.clone() actions /> }.into_any()
@@ -181,10 +183,13 @@ fn columns(rules: Rules, actions: Actions) -> Vec<Column<OverrideAnswer>> {
     ]
 }
 
-/// A text of at most two lines, whose direction is its own.
-fn clamped(text: &str) -> AnyView {
-    view! { <div class="two-lines" title=text.to_owned()><bdi>{text.to_owned()}</bdi></div> }
-        .into_any()
+/// The subject, with a link to its page unless it is a pattern.
+fn subject_cell(entry: &OverrideAnswer) -> AnyView {
+    let subject = &entry.body.subject;
+    if subject.values().any(|value| value.contains('*') || value.is_empty()) {
+        return two_lines(subject::label(subject));
+    }
+    subject_link(subject)
 }
 
 #[component]
@@ -202,7 +207,7 @@ fn RowActions(entry: OverrideAnswer, actions: Actions) -> impl IntoView {
         let entry = removed.clone();
         let deleted = Deleted { api, tenant: tenant.now(), toasts, writes, entry };
         let deleted_label = subject::label(&removed.body.subject);
-        action.run(async move { api.delete_override(&tenant.now(), &removed).await }, move |()| {
+        action.run(api.delete_override(&tenant.now(), &removed), move |()| {
             writes.try_update(|writes| *writes += 1);
             let undo = Callback::new(move |()| deleted.clone().restore());
             toasts.show_undoable(format!("Override of {deleted_label} deleted"), undo);

@@ -37,7 +37,7 @@ pub(super) fn Reset(rules: Rules, cancel: Callback<()>) -> impl IntoView {
             return;
         }
         let body = ResetBody { rule_id: rule.get_untracked(), subject: untrack(|| typed(subject)) };
-        action.run(async move { api.reset_counters(&tenant.now(), &body).await }, move |answer| {
+        action.run(api.reset_counters(&tenant.now(), &body), move |answer| {
             let counters = usize::try_from(answer.counters).unwrap_or(usize::MAX);
             status.set(match counters {
                 0 => "This subject has no counters.".to_owned(),

@@ -30,15 +30,19 @@ pub(super) fn Changed(
         let mut about = filter.scope(None);
         let bounds = Comparison::Previous.bounds_ms((about.from_ms, about.to_ms));
         (about.from_ms, about.to_ms) = bounds.expect("there is a previous period");
-        api.top(about, "rule", RULES_COMPARED)
+        api.top(&about, "rule", RULES_COMPARED)
     });
     refresh(filter.time, move || before.refetch());
-    let found = move || {
+    let current = move || {
         let (now, before) = (rules.data()?, before.data()?);
         Some(movers(&now.data, &before.data, LISTED))
     };
+    // A failed refetch leaves the last changes.
+    let found = Memo::new(move |last: Option<&Option<Vec<Mover>>>| {
+        current().or_else(|| last.cloned().flatten())
+    });
     let denials = move || {
-        match found() {
+        match found.get() {
         None => view! { <p class="muted">"…"</p> }.into_any(),
         Some(movers) if movers.is_empty() => {
             view! { <p class="muted">"No rule denies more or fewer checks than in the previous period"</p> }.into_any()

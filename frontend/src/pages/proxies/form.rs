@@ -26,7 +26,7 @@ pub(super) fn ProfileForm(editing: Option<ProfileAnswer>, state: ProxiesState) -
     let save = Callback::new(move |()| {
         let Ok((body, _)) = typed.with_untracked(|typed| parse(typed)) else { return };
         let before = editing.clone();
-        let work = async move { api.save_profile(&tenant.now(), before.as_ref(), &body).await };
+        let work = api.save_profile(&tenant.now(), before.as_ref(), &body);
         action.run(work, move |_| {
             state.open.try_set(false);
             state.changed.run(());

@@ -1,6 +1,5 @@
 //! The revisions of a profile.
 
-use futures_util::FutureExt as _;
 use leptos::prelude::*;
 use serde_json::Value;
 use weir_wire::profiles::ProfileAnswer;
@@ -22,15 +21,14 @@ pub(super) fn ProfileRevisions(now: ProfileAnswer, state: ProxiesState) -> impl 
     let now = StoredValue::new(now);
     let fetch = Callback::new(move |cursor: Option<String>| {
         let (tenant, id) = (tenant.now(), now.with_value(|now| now.id.clone()));
-        async move { api.profile_revisions(&tenant, &id, cursor.as_deref()).await }.boxed_local()
+        api.profile_revisions(&tenant, &id, cursor.as_deref())
     });
     let owner = Callback::new(move |()| {
         let owners = now.with_value(|now| now.managed_by.clone());
         note("profile", "profiles", &[owners])
     });
     let revert = Callback::new(move |Revert { revision, action, open }| {
-        let call =
-            async move { api.revert_profile(&tenant.now(), &now.get_value(), revision).await };
+        let call = api.revert_profile(&tenant.now(), &now.get_value(), revision);
         action.run(call, move |reverted: ProfileAnswer| {
             toasts.show(format!("{} reverted to revision {revision}", reverted.profile.name));
             open.try_set(false);

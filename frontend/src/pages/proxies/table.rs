@@ -75,8 +75,7 @@ fn Delete(id: String, name: String, set: Option<String>, state: ProxiesState) ->
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let action = SubmitAction::new();
     let delete = Callback::new(move |()| {
-        let id = id.clone();
-        action.run(async move { api.delete_profile(&tenant.now(), &id).await }, move |()| {
+        action.run(api.delete_profile(&tenant.now(), &id), move |()| {
             state.changed.run(());
         });
     });

@@ -1,6 +1,5 @@
 //! The revisions of a rule.
 
-use futures_util::FutureExt as _;
 use leptos::prelude::*;
 use serde_json::Value;
 use weir_wire::rules::{RuleAnswer, RuleBody};
@@ -21,13 +20,13 @@ pub(super) fn Revisions(now: RuleAnswer, rule: RemoteData<RuleAnswer>) -> impl I
     let confirmation = StoredValue::new(Confirmation::new());
     let fetch = Callback::new(move |cursor: Option<String>| {
         let (tenant, id) = (tenant.now(), now.with_value(|now| now.id.clone()));
-        async move { api.revisions(&tenant, &id, cursor.as_deref()).await }.boxed_local()
+        api.revisions(&tenant, &id, cursor.as_deref())
     });
     let note =
         Callback::new(move |()| now.with_value(|now| note_of_rules(std::slice::from_ref(now))));
     let revert = Callback::new(move |Revert { revision, action, open }| {
         let confirmation = confirmation.get_value();
-        let call = async move { api.revert_rule(&tenant.now(), &now.get_value(), revision).await };
+        let call = api.revert_rule(&tenant.now(), &now.get_value(), revision);
         action.run(call, move |reverted| {
             open.try_set(false);
             let before = now.with_value(|now| now.revision);

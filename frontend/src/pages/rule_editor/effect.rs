@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use futures_util::FutureExt as _;
 use leptos::prelude::*;
 use weir_wire::rules::RuleAnswer;
 use weir_wire::tenants::Role;
@@ -68,7 +69,7 @@ fn EffectList(editor: Editor, rule: RuleAnswer) -> impl IntoView {
     let (id, alone) = (rule.id.clone(), fields.is_empty());
     let inspected = fetch_data(move || {
         let (tenant, id, typed) = (tenant.get(), id.clone(), typed.get());
-        async move { inspect(api, &tenant, id, typed, alone).await }
+        async move { inspect(api, &tenant, id, typed, alone).await }.boxed_local()
     });
     let stored = StoredValue::new(RuleForm::of(&rule.rule).for_picture());
     view! {
@@ -93,8 +94,12 @@ async fn inspect(
         let (tenant, rule) = (tenant.to_owned(), Some(rule_id.clone()));
         let about =
             StatsScope { tenant, rule, namespace: String::new(), from_ms: to_ms - DAY_MS, to_ms };
-        let top =
-            api.top(about, "subject", 10).await?.data.into_iter().filter_map(|entry| entry.subject);
+        let top = api
+            .top(&about, "subject", 10)
+            .await?
+            .data
+            .into_iter()
+            .filter_map(|entry| entry.subject);
         let whole =
             |subject: &Subject| subject.values().all(|value| value.chars().count() < CUT_CHARS);
         for subject in top.filter(whole) {

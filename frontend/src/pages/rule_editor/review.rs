@@ -1,5 +1,6 @@
 //! The review before a rule is published: its difference, a replay of the last hour, the affected subjects, the gates.
 
+use futures_util::FutureExt as _;
 use leptos::prelude::*;
 use weir_wire::replicas::Replicas;
 use weir_wire::rules::{RuleAnswer, RuleBody};
@@ -50,10 +51,7 @@ fn ReviewContent(
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let rule = untrack(|| editor.rule());
     let replay = fetch_replay(api, tenant, rule, before);
-    let gates = fetch_data(move || {
-        let tenant = tenant.get();
-        async move { api.replicas(&tenant).await }
-    });
+    let gates = fetch_data(move || api.replicas(&tenant.get()));
     let unchanged = Memo::new(move |_| {
         before.with(|before| before.as_ref().is_some_and(|before| before.rule == editor.rule()))
     });
@@ -145,6 +143,7 @@ fn fetch_replay(
             }
             api.simulate(&tenant, &body).await.map(Some)
         }
+        .boxed_local()
     })
 }
 

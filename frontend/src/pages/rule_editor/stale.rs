@@ -36,7 +36,7 @@ fn Versions(
             tenant.now(),
             before.with_untracked(|before| before.as_ref().map(|before| before.id.clone())),
         );
-        async move { api.rule(&tenant, &id.unwrap_or_default()).await }
+        api.rule(&tenant, &id.unwrap_or_default())
     });
     let request_id = problem
         .with_untracked(|problem| problem.as_ref().and_then(|problem| problem.request_id.clone()));

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use futures_util::FutureExt as _;
 use futures_util::lock::Mutex;
 use leptos::prelude::*;
 use weir_wire::suggest::{CandidateLimit, SuggestAnswer};
@@ -71,6 +72,7 @@ fn Content(editor: Editor, row: u32, open: RwSignal<bool>) -> impl IntoView {
             let _turn = turn.lock().await;
             api.suggest_limit(&tenant, &body).await
         }
+        .boxed_local()
     });
     let mut windows = WINDOWS_MS.to_vec();
     windows.push(own_ms);

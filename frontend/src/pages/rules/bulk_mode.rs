@@ -1,10 +1,13 @@
 //! Changing the mode of rules: one change for each, so that each has an audit entry and can be reverted. The
 //! change is confirmed first and can be undone afterwards.
 
+use std::collections::BTreeMap;
+
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use weir_wire::problem::ErrorCode;
 use weir_wire::rules::{RuleAnswer, RuleBody};
+use weir_wire::stats::RuleSeries;
 use weir_wire::words::Mode;
 
 use super::state::RuleState;
@@ -18,7 +21,7 @@ use crate::session::Session;
 
 /// The dialog, and the progress and the failures of the last change.
 #[component]
-pub(super) fn ModeDialog(state: RuleState) -> impl IntoView {
+pub fn ModeDialog(state: RuleState) -> impl IntoView {
     let session = expect_context::<Session>();
     let change = Change {
         state,
@@ -38,7 +41,10 @@ pub(super) fn ModeDialog(state: RuleState) -> impl IntoView {
         <Confirm title="Change the mode?" action=Signal::derive(confirm) open=state.mode_dialog on_confirm=set>
             <Consequence state />
         </Confirm>
-        <p class="note" role="status">{change.progress}</p>
+        {move || {
+            let progress = change.progress.get();
+            (!progress.is_empty()).then(|| view! { <p class="note" role="status">{progress}</p> })
+        }}
         {move || {
             let failed = change.rejected.get().into_iter().map(|reason| view! { <li>{reason}</li> }).collect::<Vec<_>>();
             (!failed.is_empty()).then(|| view! { <div class="problem" role="alert"><ul>{failed}</ul></div> })
@@ -51,20 +57,12 @@ pub(super) fn ModeDialog(state: RuleState) -> impl IntoView {
 fn Consequence(state: RuleState) -> impl IntoView {
     let rules = state.targets.get_untracked();
     let consequence = match state.mode.get_untracked() {
-        Mode::Enforce => "These rules deny requests above their limits at once, on all gates:",
-        Mode::Shadow => "These rules only report denials and block nothing, at once, on all gates:",
-        Mode::Off => "These rules have no effect any more, at once, on all gates:",
+        Mode::Enforce => "Requests above the limits are denied at once, on all gates:",
+        Mode::Shadow => "Denials are only reported and nothing is blocked, at once, on all gates:",
+        Mode::Off => "No effect any more, at once, on all gates:",
     };
-    let (checks, denied) = state.hour.with_untracked(|hour| {
-        let series = || rules.iter().filter_map(|rule| hour.get(&rule.id));
-        let denied: u64 = series().flat_map(|series| &series.denied).sum();
-        (series().flat_map(|series| &series.allowed).sum::<u64>() + denied, denied)
-    });
-    let traffic = format!(
-        "In the last hour they decided {} and denied {}.",
-        quantity(usize::try_from(checks).unwrap_or(usize::MAX), "check", "checks"),
-        grouped(denied)
-    );
+    let ids: Vec<_> = rules.iter().map(|rule| rule.id.clone()).collect();
+    let traffic = move || state.hour.with(|hour| traffic(&ids, hour));
     let owners = note_of_rules(&rules);
     view! {
         <p>{consequence}</p>
@@ -72,6 +70,18 @@ fn Consequence(state: RuleState) -> impl IntoView {
         <p>{traffic}</p>
         {owners}
     }
+}
+
+/// The decisions of some rules in the last hour.
+fn traffic(rules: &[String], hour: &BTreeMap<String, RuleSeries>) -> String {
+    let series = || rules.iter().filter_map(|id| hour.get(id));
+    let denied: u64 = series().flat_map(|series| &series.denied).sum();
+    let checks = series().flat_map(|series| &series.allowed).sum::<u64>() + denied;
+    format!(
+        "In the last hour: {}, {} denied.",
+        quantity(usize::try_from(checks).unwrap_or(usize::MAX), "check", "checks"),
+        grouped(denied)
+    )
 }
 
 /// The names of the rules that a dialog is about.
@@ -130,6 +140,10 @@ impl Change {
             let text = format!("{done} of {} changed.", quantity(all, "rule", "rules"));
             self.progress.try_set(text);
         }
+        // The confirmation says it, and can be dismissed.
+        if self.rejected.try_with_untracked(Vec::is_empty) == Some(true) {
+            self.progress.try_set(String::new());
+        }
         changed_rules.retain(|(rule, before)| rule.rule.mode != *before);
         self.offer_undo(api, tenant, changed_rules);
     }
@@ -151,7 +165,7 @@ impl Change {
 
     /// Replaces a rule of the list by the answer to its change, which lacks what only lists have.
     fn put(self, mut changed: RuleAnswer) {
-        changed.changed_by = self.author.get_value();
+        changed.changed_by = self.author.try_get_value().flatten();
         self.state.selected.try_update(|selected| selected.remove(&changed.id));
         self.state.rules.try_update(|rules| {
             if let Some(rule) = rules.iter_mut().find(|rule| rule.id == changed.id) {

@@ -120,11 +120,11 @@ fn name_cell(rule: &RuleAnswer) -> AnyView {
 }
 
 fn matches_cell(rule: &RuleAnswer) -> AnyView {
-    let matches = labels::capital(&labels::matches(&rule.rule.conditions));
+    let matches = labels::matches_in_short(&rule.rule.conditions);
+    let counted_by = labels::counted_by(&rule.rule.count_by);
+    let title = format!("{matches}, {counted_by}");
     view! {
-        <div class="two-lines" title=matches.clone()>
-            {matches.clone()}<span class="muted">", "{labels::counted_by(&rule.rule.count_by)}</span>
-        </div>
+        <div class="two-lines" title=title>{matches}<span class="muted">", "{counted_by}</span></div>
     }
     .into_any()
 }
@@ -195,7 +195,7 @@ fn limits(body: &RuleBody) -> String {
 
 /// The mode, and for editors a menu that changes it.
 #[component]
-fn ModeMenu(rule: RuleAnswer, state: RuleState) -> impl IntoView {
+pub fn ModeMenu(rule: RuleAnswer, state: RuleState) -> impl IntoView {
     let access = expect_context::<Access>();
     let mode = rule.rule.mode;
     let rule = StoredValue::new(rule);

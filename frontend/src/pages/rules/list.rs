@@ -1,11 +1,13 @@
 //! The list of rules: filter, table, and the actions of selected rules.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use leptos::prelude::*;
 use weir_wire::page::Page;
 use weir_wire::rules::RuleAnswer;
-use weir_wire::words::Mode;
+use weir_wire::stats::{RuleSeries, RulesSeries};
 
 use super::bulk::BulkBar;
 use super::columns::columns;
@@ -16,9 +18,13 @@ use crate::components::data_table::{DataTable, TableOptions, table_in_url};
 use crate::components::feedback::{Empty, ProblemPanel};
 use crate::components::namespace::namespace_in_url;
 use crate::components::remote_data::fetch_data;
+use crate::components::timer::repeat;
 use crate::components::url_state::url_state;
 use crate::model::rule_list::{RuleFilter, text};
 use crate::pages::shell::TenantId;
+
+/// The interval between two readings of the last hour.
+const REFRESH: Duration = Duration::from_secs(10);
 
 /// The first page of the list is shown at once; the rest follows when all rules have loaded.
 #[component]
@@ -31,15 +37,7 @@ pub(super) fn List(first: Page<RuleAnswer>) -> impl IntoView {
     let namespace = namespace_in_url();
     let Page { data, next_cursor } = first;
     let rules = RwSignal::new(data);
-    let state = RuleState {
-        rules,
-        selected: RwSignal::new(BTreeSet::new()),
-        hour: last_hour(),
-        targets: RwSignal::new(Vec::new()),
-        mode: RwSignal::new(Mode::Shadow),
-        mode_dialog: RwSignal::new(false),
-        delete_dialog: RwSignal::new(false),
-    };
+    let state = RuleState::new(rules, last_hour());
     // Computed when the filter first needs them, and then only when the rules change.
     let texts = Memo::new(move |_| rules.with(|rules| rules.iter().map(text).collect::<Vec<_>>()));
     let shown = Memo::new(move |_| {
@@ -89,17 +87,15 @@ pub(super) fn List(first: Page<RuleAnswer>) -> impl IntoView {
     }
 }
 
-/// The decisions of the last hour by rule id.
-fn last_hour() -> Memo<std::collections::BTreeMap<String, weir_wire::stats::RuleSeries>> {
+/// The decisions of the last hour by rule id, read again while the page is open.
+pub fn last_hour() -> Memo<BTreeMap<String, RuleSeries>> {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let hour = fetch_data(move || {
-        let tenant = tenant.get();
-        async move { api.rules_last_hour(&tenant).await }
-    });
-    Memo::new(move |_| {
-        let series = hour.data().map(|hour| hour.data).unwrap_or_default();
-        series.into_iter().map(|series| (series.rule_id.clone(), series)).collect()
-    })
+    let hour = fetch_data(move || api.rules_last_hour(&tenant.get()));
+    repeat(|| Some(REFRESH), move || hour.refetch());
+    let by_id = |hour: RulesSeries| {
+        hour.data.into_iter().map(|series| (series.rule_id.clone(), series)).collect()
+    };
+    hour.latest(by_id)
 }
 
 /// Fetches the remaining rules, and says so meanwhile.
@@ -108,7 +104,7 @@ fn RemainingRules(cursor: String, rules: RwSignal<Vec<RuleAnswer>>) -> impl Into
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let others = fetch_data(move || {
         let (tenant, cursor) = (tenant.now(), cursor.clone());
-        async move { api.rules_after(&tenant, cursor).await }
+        async move { api.rules_after(&tenant, cursor).await }.boxed_local()
     });
     Effect::new(move |_| {
         if let Some(mut others) = others.data() {

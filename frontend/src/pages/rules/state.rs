@@ -9,8 +9,8 @@ use weir_wire::words::Mode;
 
 /// The loaded rules and the selection; cheap to copy.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct RuleState {
-    pub(super) rules: RwSignal<Vec<RuleAnswer>>,
+pub struct RuleState {
+    pub rules: RwSignal<Vec<RuleAnswer>>,
     /// The ids of the selected rules.
     pub(super) selected: RwSignal<BTreeSet<String>>,
     /// The decisions of the last hour by rule id; empty while loading.
@@ -24,6 +24,19 @@ pub(super) struct RuleState {
 }
 
 impl RuleState {
+    /// Rules of which none is selected.
+    pub fn new(rules: RwSignal<Vec<RuleAnswer>>, hour: Memo<BTreeMap<String, RuleSeries>>) -> Self {
+        Self {
+            rules,
+            selected: RwSignal::default(),
+            hour,
+            targets: RwSignal::default(),
+            mode: RwSignal::new(Mode::Shadow),
+            mode_dialog: RwSignal::new(false),
+            delete_dialog: RwSignal::new(false),
+        }
+    }
+
     /// The selected rules; tracked.
     pub(super) fn chosen(self) -> Vec<RuleAnswer> {
         let ids = self.selected.get();

@@ -17,8 +17,7 @@ pub(super) fn OwnName(name: String, me: RemoteData<Me>) -> impl IntoView {
     let (action, toasts) = (SubmitAction::with_fields(&["name"]), expect_context::<Toasts>());
     let rename = Callback::new(move |()| {
         let new = name.get_untracked().trim().to_owned();
-        let sent = new.clone();
-        action.run(async move { api.rename_me(&sent).await }, move |_| {
+        action.run(api.rename_me(&new), move |_| {
             toasts.show("Name saved");
             saved.try_set(new);
             me.refetch();
@@ -49,7 +48,7 @@ pub(super) fn OwnPassword() -> impl IntoView {
             current_password: Password(current.get_untracked()),
             new_password: Password(new.get_untracked()),
         };
-        action.run(async move { api.change_password(&body).await }, move |()| {
+        action.run(api.change_password(&body), move |()| {
             current.set(String::new());
             new.set(String::new());
             changed.set(true);

@@ -24,12 +24,9 @@ pub(super) fn Limits(name: String, me: RemoteData<Me>) -> impl IntoView {
         me.data().and_then(here).is_none_or(|row| row.enforcement.is_on())
     });
     let set = move |enforcement: Enforcement| {
-        action.run(
-            async move { api.set_enforcement(&tenant.now(), enforcement).await },
-            move |_| {
-                me.refetch();
-            },
-        );
+        action.run(api.set_enforcement(&tenant.now(), enforcement), move |_| {
+            me.refetch();
+        });
     };
     let turn_off = Callback::new(move |()| set(Enforcement::Off));
     let consequence = "All gates allow every check within a second, including those that a deny rule matches. Nothing is counted, \

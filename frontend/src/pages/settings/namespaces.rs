@@ -19,10 +19,7 @@ use crate::pages::shell::TenantId;
 #[component]
 pub(super) fn Namespaces() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let namespaces = fetch_data(move || {
-        let tenant = tenant.get();
-        async move { api.namespaces(&tenant).await }
-    });
+    let namespaces = fetch_data(move || api.namespaces(&tenant.get()));
     let edited = RwSignal::new(None::<NamespaceAnswer>);
     let body = move |page: Page<NamespaceAnswer>| {
         if page.data.is_empty() {
@@ -39,7 +36,7 @@ pub(super) fn Namespaces() -> impl IntoView {
     };
     view! {
         <section class="panel" aria-label="Namespaces">
-            <h3>"Namespaces"</h3>
+            <RequireRole role=Role::Editor><h3>"Namespaces"</h3></RequireRole>
             <p class="note">
                 "One primary of a Redis cluster has all counters of a namespace. If that is too much for it, spread the counters by \
                  attributes that all rules of the namespace count by."
@@ -63,7 +60,7 @@ fn Row(row: NamespaceAnswer, edited: RwSignal<Option<NamespaceAnswer>>) -> impl 
             <td>{rules}</td>
             <td>{spread_by}</td>
             <td class="number">
-                <RequireRole role=Role::Editor>
+                <RequireRole role=Role::Editor reason_shown=true>
                     <RowButton text="Spread…" label=label.clone() on_press=edit />
                 </RequireRole>
             </td>
@@ -90,8 +87,7 @@ fn SpreadForm(
     let before = StoredValue::new(row);
     let save = Callback::new(move |()| {
         let body = NamespaceBody { spread_by: attributes(&typed.get_untracked()) };
-        let before = before.get_value();
-        let call = async move { api.set_namespace(&tenant.now(), &before, &body).await };
+        let call = api.set_namespace(&tenant.now(), &before.get_value(), &body);
         action.run(call, move |saved: NamespaceAnswer| {
             toasts.show(format!("The counters of {} begin anew", saved.name));
             open.try_set(false);

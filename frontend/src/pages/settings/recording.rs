@@ -15,12 +15,9 @@ use crate::pages::shell::TenantId;
 pub(super) fn Recording() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let action = SubmitAction::new();
-    let recorded = fetch_data(move || {
-        let tenant = tenant.get();
-        async move { api.recorded(&tenant).await }
-    });
+    let recorded = fetch_data(move || api.recorded(&tenant.get()));
     let switch = Callback::new(move |on: bool| {
-        action.run(async move { api.set_recording(&tenant.now(), on).await }, move |_| {
+        action.run(api.set_recording(&tenant.now(), on), move |_| {
             recorded.refetch();
         });
     });

@@ -61,7 +61,7 @@ fn Setup(factor: RemoteData<SecondFactor>, codes: RwSignal<Vec<String>>) -> impl
     let action = SubmitAction::with_fields(&["current_password"]);
     let begin = Callback::new(move |()| {
         let body = BeginSecondFactor { current_password: Password(password.get_untracked()) };
-        action.run(async move { api.begin_second_factor(&body).await }, move |begun| {
+        action.run(api.begin_second_factor(&body), move |begun| {
             password.set(String::new());
             secret.set(Some(begun));
         });
@@ -96,7 +96,7 @@ fn Confirm(
     let action = SubmitAction::with_fields(&["code"]);
     let confirm = Callback::new(move |()| {
         let body = PresentCode { code: Code(code.get_untracked()) };
-        action.run(async move { api.confirm_second_factor(&body).await }, move |shown| {
+        action.run(api.confirm_second_factor(&body), move |shown| {
             codes.set(shown.recovery_codes);
             factor.refetch();
         });
@@ -130,7 +130,7 @@ fn Enabled(data: SecondFactor, factor: RemoteData<SecondFactor>) -> impl IntoVie
             current_password: Password(password.get_untracked()),
             code: Code(code.get_untracked()),
         };
-        action.run(async move { api.remove_second_factor(&body).await }, move |()| {
+        action.run(api.remove_second_factor(&body), move |()| {
             factor.refetch();
         });
     });

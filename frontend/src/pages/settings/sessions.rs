@@ -16,8 +16,7 @@ pub(super) fn OwnSessions() -> impl IntoView {
     let api = expect_context::<Api>();
     let sessions = fetch_data(move || api.sessions());
     let action = SubmitAction::new();
-    let sign_out_everywhere =
-        move |_| action.run(async move { api.sign_out_everywhere().await }, |()| ());
+    let sign_out_everywhere = move |_| action.run(api.sign_out_everywhere(), |()| ());
     view! {
         <section class="panel" aria-label="Sessions">
             <h3>"Sessions"</h3>
@@ -54,8 +53,7 @@ fn SessionRow(
     let network = network.unwrap_or_else(|| "unknown".to_owned());
     let label = format!("Sign out {agent} from {network}");
     let end = move |()| {
-        let id = id.clone();
-        action.run(async move { api.end_session(&id).await }, move |()| sessions.refetch());
+        action.run(api.end_session(&id), move |()| sessions.refetch());
     };
     let action = if current {
         view! { <span class="badge badge-enforce">"This session"</span> }.into_any()

@@ -1,5 +1,6 @@
 //! The command palette, opened with Ctrl-K.
 
+use futures_util::FutureExt as _;
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
@@ -31,6 +32,7 @@ pub(super) fn Palette() -> impl IntoView {
         async move {
             if is_open { rules_and_keys(api, &tenant, keys).await.map(Some) } else { Ok(None) }
         }
+        .boxed_local()
     });
     let cache = RwSignal::new(PaletteCache::default());
     Effect::new(move |_| {
@@ -82,6 +84,7 @@ fn Search(open: RwSignal<bool>, cache: RwSignal<PaletteCache>) -> impl IntoView 
             }
             search_server(api, &tenant, &query, rules).await
         }
+        .boxed_local()
     });
     let entries = Memo::new(move |_| {
         let mut entries = pages();

@@ -36,7 +36,7 @@ async fn load(api: Api, tenant: String) -> KnownAttributes {
     };
     let (rules, top, denials) = futures_util::future::join3(
         api.some_rules(&tenant, ""),
-        api.top(day, "subject", SUBJECTS),
+        api.top(&day, "subject", SUBJECTS),
         api.denials(&tenant, None, ""),
     )
     .await;

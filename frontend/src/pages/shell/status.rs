@@ -1,4 +1,4 @@
-//! The status strip: how many gates serve the current rules.
+//! The status strip: how many gates serve the current rules, and whether they reach Redis.
 
 use std::time::Duration;
 
@@ -10,15 +10,13 @@ use super::tenant::TenantId;
 use crate::api::Api;
 use crate::components::remote_data::fetch_data;
 use crate::components::timer::repeat;
+use crate::model::health::without_redis;
 
 /// A link to the page of the gates, with their state.
 #[component]
 pub(super) fn StatusStrip() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let replicas = fetch_data(move || {
-        let tenant = tenant.get();
-        async move { api.replicas(&tenant).await }
-    });
+    let replicas = fetch_data(move || api.replicas(&tenant.get()));
     repeat(|| Some(REFRESH), move || replicas.refetch());
     let latest = RwSignal::new(None);
     Effect::new(move |_| {
@@ -46,7 +44,7 @@ enum State {
 impl State {
     fn of(replicas: &Replicas) -> Self {
         match live(replicas) {
-            _ if replicas.data.is_empty() => Self::Away,
+            _ if replicas.data.is_empty() || without_redis(&replicas.data) > 0 => Self::Away,
             live if live < replicas.data.len() => Self::Behind,
             _ => Self::Current,
         }
@@ -67,9 +65,10 @@ fn live(replicas: &Replicas) -> usize {
 }
 
 fn text(replicas: &Replicas) -> String {
-    match replicas.data.len() {
-        0 => "No gates are running".to_owned(),
-        gates => format!("Rules live on {}/{gates} gates", live(replicas)),
+    match (replicas.data.len(), without_redis(&replicas.data)) {
+        (0, _) => "No gates are running".to_owned(),
+        (gates, away @ 1..) => format!("No Redis at {away}/{gates} gates"),
+        (gates, 0) => format!("Rules live on {}/{gates} gates", live(replicas)),
     }
 }
 

@@ -13,15 +13,12 @@ use crate::pages::shell::TenantId;
 #[component]
 pub(super) fn Snippets(secret: String, check: CheckBody) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let replicas = fetch_data(move || {
-        let tenant = tenant.get();
-        async move { api.replicas(&tenant).await }
-    });
+    let replicas = fetch_data(move || api.replicas(&tenant.get()));
     let tabs = move |gate: &str| {
         let (gate, secret, check) = (gate_address(gate), secret.clone(), check.clone());
         let panel = move |at: usize| code(&gate, &secret, &check, Language::ALL[at]).into_any();
         let names = Language::ALL.map(Language::label).to_vec();
-        view! { <Tabs label="Language" names panel=Callback::new(panel) /> }.into_any()
+        view! { <Tabs label="Language" names chosen=RwSignal::new(0).into() panel=Callback::new(panel) /> }.into_any()
     };
     view! {
         <section class="panel" aria-label="Send a check">

@@ -7,7 +7,7 @@ use weir_wire::limits::AlgorithmName;
 use weir_wire::overrides::OverrideAnswer;
 use weir_wire::subjects::{InspectSubjectAnswer, SubjectOfRule};
 use weir_wire::tenants::Role;
-use weir_wire::words::Action;
+use weir_wire::words::{Action, Mode};
 
 use crate::components::badge::ModeBadge;
 use crate::components::control_flow::Show;
@@ -16,7 +16,7 @@ use crate::components::field::Choice;
 use crate::components::owner::files_mark;
 use crate::components::require_role::RequireRole;
 use crate::components::time::RelativeTime;
-use crate::model::duration::about;
+use crate::model::duration::{about, period, short};
 use crate::model::headroom::Headroom;
 use crate::model::number::grouped;
 use crate::model::override_labels;
@@ -33,9 +33,16 @@ pub(super) fn Counters(
     let for_s = RwSignal::new(TIMES_S[0]);
     let times = TIMES_S.map(|for_s| (for_s, time(for_s))).to_vec();
     let none = Memo::new(move |_| found.with(|found| found.data.is_empty()));
+    let unread = Memo::new(move |_| {
+        let mut limits = found.get().data.into_iter().flat_map(|rule| rule.limits);
+        limits.any(|limit| limit.remaining.is_none())
+    });
     let truncated = move || found.with(|found| found.truncated);
     let cards = move || {
-        let rules = found.get().data.into_iter();
+        let mut rules = found.get().data;
+        // A rule that is off cannot be the reason of a denial.
+        rules.sort_by_key(|rule| rule.mode == Mode::Off);
+        let rules = rules.into_iter();
         rules.map(|rule| view! { <RuleCard rule for_s actions /> }).collect::<Vec<_>>()
     };
     view! {
@@ -50,6 +57,9 @@ pub(super) fn Counters(
                 <Empty title="No rule counts by these attributes">
                     <p>"A rule appears here if it counts only by attributes that the subject has."</p>
                 </Empty>
+            </Show>
+            <Show when=move || unread.get()>
+                <Warning>"Redis does not answer, so what is left is unknown. A block takes effect all the same."</Warning>
             </Show>
             <Show when=truncated><Warning>"More rules count this subject than are listed."</Warning></Show>
             <div class="rule-cards">{cards}</div>
@@ -159,10 +169,19 @@ fn meter(limit: &LimitAnswer) -> impl IntoView + use<> {
     });
     let per = match limit.algorithm {
         AlgorithmName::Concurrency => format!(", leases of {}", about(limit.window_ms)),
-        _ => format!(" per {}", about(limit.window_ms)),
+        AlgorithmName::TokenBucket => format!(", refilled in {}", short(limit.window_ms)),
+        AlgorithmName::LeakyBucket => format!(", drained in {}", short(limit.window_ms)),
+        _ => format!(" per {}", period(limit.window_ms)),
     };
-    let width = format!("{}%", headroom.used_percent);
-    let class = format!("meter-fill {}", headroom.class());
+    let bar = headroom.left.map(|_| {
+        let width = format!("{}%", headroom.used_percent);
+        let class = format!("meter-fill {}", headroom.class());
+        view! {
+            <div class="meter" role="meter" aria-label=format!("{name}: used") aria-valuemin="0" aria-valuemax="100" aria-valuenow=headroom.used_percent.to_string()>
+                <i class=class style=("width", width)></i>
+            </div>
+        }
+    });
     view! {
         <li>
             <div class="meter-text">
@@ -172,9 +191,7 @@ fn meter(limit: &LimitAnswer) -> impl IntoView + use<> {
                     <b>{headroom.left.map_or_else(|| "unknown".to_owned(), grouped)}</b>" of "{grouped(limit.limit)}" left"
                 </span>
             </div>
-            <div class="meter" role="meter" aria-label=format!("{name}: used") aria-valuemin="0" aria-valuemax="100" aria-valuenow=headroom.used_percent.to_string()>
-                <i class=class style=("width", width)></i>
-            </div>
+            {bar}
         </li>
     }
 }

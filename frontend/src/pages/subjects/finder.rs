@@ -16,11 +16,11 @@ use crate::components::namespace::namespace_in_url;
 use crate::components::page::PageHeader;
 use crate::components::remote_data::{RemoteData, fetch_data, show_latest_shaped};
 use crate::components::time_range::{TimeRangePicker, time_in_url};
-use crate::model::number::{grouped, share};
+use crate::model::number::{grouped, share_within};
 use crate::model::subject;
 use crate::pages::namespace_filter::NamespaceFilter;
 use crate::pages::shell::TenantId;
-use crate::pages::traffic::{TrafficFilter, refresh};
+use crate::pages::traffic::{TopNotes, TrafficFilter, refresh};
 
 /// The most subjects of a list.
 const LISTED: u32 = 15;
@@ -31,7 +31,7 @@ pub(super) fn Finder() -> impl IntoView {
     let (time, namespace) = (time_in_url(), namespace_in_url());
     let filter = TrafficFilter { tenant, namespace: namespace.value, time };
     let list = move |order: &'static str| {
-        let top = fetch_data(move || api.top_subjects(filter.scope(None), order, LISTED));
+        let top = fetch_data(move || api.top_subjects(&filter.scope(None), order, LISTED));
         refresh(time, move || top.refetch());
         top
     };
@@ -43,8 +43,8 @@ pub(super) fn Finder() -> impl IntoView {
         </PageHeader>
         <Search denied />
         <div class="columns">
-            {list_of("Most denied", "bar denied", denied, |entry| entry.denied)}
-            {list_of("Most active", "bar", active, |entry| entry.checks)}
+            {list_of("Most denied", Order::Denied, denied)}
+            {list_of("Most active", Order::Active, active)}
         </div>
     }
 }
@@ -85,16 +85,38 @@ fn Search(denied: RemoteData<Top>) -> impl IntoView {
     }
 }
 
-fn list_of(
-    title: &'static str,
-    bar: &'static str,
-    top: RemoteData<Top>,
-    of: fn(&TopEntry) -> u64,
-) -> impl IntoView {
+/// The number that orders a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Order {
+    Denied,
+    Active,
+}
+
+impl Order {
+    fn of(self, entry: &TopEntry) -> u64 {
+        match self {
+            Self::Denied => entry.denied,
+            Self::Active => entry.checks,
+        }
+    }
+
+    /// The class of the bar of an entry.
+    fn bar(self, entry: &TopEntry) -> &'static str {
+        match self {
+            Self::Active => "bar",
+            Self::Denied if entry.shadow_denied >= entry.denied => "bar would-deny",
+            Self::Denied => "bar denied",
+        }
+    }
+}
+
+fn list_of(title: &'static str, order: Order, top: RemoteData<Top>) -> impl IntoView {
+    let of = move |entry: &TopEntry| order.of(entry);
     let rows = move |top: Top| {
+        let error = top.error_at_most;
         let entries: Vec<_> = top.data.into_iter().filter(|entry| of(entry) > 0).collect();
         let most = entries.iter().map(of).max().unwrap_or(0);
-        entries.into_iter().map(|entry| row(entry, bar, most, of)).collect::<Vec<_>>()
+        entries.into_iter().map(|entry| row(entry, order, most, error)).collect::<Vec<_>>()
     };
     show_latest_shaped(top, Skeleton::Card, move |top| {
         let none = Memo::new(move |_| top.with(|top| top.data.iter().all(|entry| of(entry) == 0)));
@@ -112,15 +134,21 @@ fn list_of(
                         </table>
                     </div>
                 </Show>
+                <TopNotes top />
             </div>
         }
     })
 }
 
-fn row(entry: TopEntry, bar: &'static str, most: u64, of: fn(&TopEntry) -> u64) -> impl IntoView {
+fn row(entry: TopEntry, order: Order, most: u64, error: u64) -> impl IntoView {
     let tenant = expect_context::<TenantId>();
-    let width = percent(Scale { most, start: 0, end: WIDTH }.place(of(&entry)));
-    let TopEntry { rule, subject, checks, denied, .. } = entry;
+    let width = percent(Scale { most, start: 0, end: WIDTH }.place(order.of(&entry)));
+    let bar = order.bar(&entry);
+    let TopEntry { rule, subject, checks, denied, shadow_denied, .. } = entry;
+    let share = share_within(denied, checks, error);
+    let share = share.map(|share| format!(" · {share}"));
+    // A rule in shadow mode denies nothing.
+    let would = (shadow_denied > 0).then(|| view! { <div class="note">"would deny"</div> });
     let attributes = subject.unwrap_or_default();
     let (label, page) = (subject::label(&attributes), subject::page(&attributes));
     view! {
@@ -131,7 +159,7 @@ fn row(entry: TopEntry, bar: &'static str, most: u64, of: fn(&TopEntry) -> u64) 
                 <i class=bar style=("width", width)></i>
             </td>
             <td class="number">{grouped(checks)}</td>
-            <td class="number">{grouped(denied)}" · "{share(denied, checks)}</td>
+            <td class="number">{grouped(denied)}{share}{would}</td>
         </tr>
     }
 }

@@ -39,7 +39,7 @@ pub(super) fn Test(request: RequestForm, fields: fn(RequestForm) -> AnyView) -> 
         let body = untrack(|| request.body());
         let link = request_link(Some(&body.namespace), &body.attributes, body.cost);
         let navigate = navigate.clone();
-        let call = async move { api.test(&tenant.now(), &body).await };
+        let call = api.test(&tenant.now(), &body);
         answer.set(None);
         action.run(call, move |dry_run| {
             answer.try_set(Some(dry_run));

@@ -22,10 +22,7 @@ use crate::session::Session;
 #[component]
 pub(super) fn RealCheck(request: RequestForm) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let replicas = fetch_data(move || {
-        let tenant = tenant.get();
-        async move { api.replicas(&tenant).await }
-    });
+    let replicas = fetch_data(move || api.replicas(&tenant.get()));
     view! {
         <section class="panel" aria-label="Real check">
             <h2>"Real check"</h2>

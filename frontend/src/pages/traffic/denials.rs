@@ -1,7 +1,5 @@
 //! The most recent denials, with the limit that denied each.
 
-use std::collections::BTreeMap;
-
 use leptos::prelude::*;
 use leptos_router::components::A;
 use weir_wire::stats::DenialEntry;
@@ -17,6 +15,7 @@ use crate::model::subject;
 use crate::model::subject_action::RuleSubject;
 use crate::pages::shell::TenantId;
 use crate::pages::subject_actions::{SubjectActions, SubjectMenu};
+use crate::pages::subject_link::subject_link;
 
 /// The latest denials, one row for each rule and subject.
 #[component]
@@ -107,22 +106,6 @@ fn target(denial: &DenialEntry) -> RuleSubject {
         rule: denial.rule.clone(),
         subject: denial.subject.clone(),
     }
-}
-
-/// The subject with a link to its page; only its name if all requests share one counter.
-fn subject_link(subject: &BTreeMap<String, String>) -> AnyView {
-    let tenant = expect_context::<TenantId>();
-    let (label, page) = (subject::label(subject), subject::page(subject));
-    if subject.is_empty() {
-        return view! { <div class="two-lines">{label}</div> }.into_any();
-    }
-    let title = label.clone();
-    view! {
-        <div class="two-lines" title=title>
-            <A href=move || tenant.page(&page)><bdi>{label.clone()}</bdi></A>
-        </div>
-    }
-    .into_any()
 }
 
 /// The rule of a denial, with its namespace.

@@ -3,17 +3,17 @@
 use leptos::prelude::*;
 use leptos_router::components::A;
 use weir_wire::stats::{Top, TopBy, TopEntry};
-use weir_wire::time::DateTime;
 
 use crate::browser;
 use crate::charts::geometry::Scale;
 use crate::charts::timeline::{WIDTH, percent};
 use crate::components::control_flow::Show;
+use crate::model::chart::span;
 use crate::model::number::{grouped, share_within};
-use crate::model::subject;
 use crate::model::subject_action::RuleSubject;
 use crate::pages::shell::TenantId;
 use crate::pages::subject_actions::{SubjectActions, SubjectMenu, SubjectQuestion};
+use crate::pages::subject_link::subject_link;
 
 /// The list, with its error bound.
 #[component]
@@ -39,24 +39,6 @@ pub fn TopDenied(
             .collect::<Vec<_>>()
     };
     let none = move || top.with(|top| top.data.iter().all(|entry| entry.denied == 0));
-    let accuracy = move || {
-        let error_bound = top.with(|top| top.error_at_most);
-        (error_bound > 0).then(|| {
-            format!("Shares are approximate: the checks of a subject can be counted too high by up to {}.", grouped(error_bound))
-        })
-    };
-    let covered = move || {
-        top.with(|top| {
-            let local = |at: DateTime| browser::local_time(at.0.as_millis());
-            (top.by == TopBy::Subject).then(|| {
-                format!(
-                    "Counted from {} to {}, in steps of 10 minutes.",
-                    local(top.from),
-                    local(top.to)
-                )
-            })
-        })
-    };
     view! {
         <div class="card stack">
             <h2>{title}</h2>
@@ -75,9 +57,31 @@ pub fn TopDenied(
                     </table>
                 </div>
             </Show>
-            <p class="note">{accuracy}</p>
-            <p class="note">{covered}</p>
+            <TopNotes top />
         </div>
+    }
+}
+
+/// How exact the numbers of subjects are, and the time that they cover, which is longer than the selected one.
+#[component]
+pub fn TopNotes(top: Signal<Top>) -> impl IntoView {
+    let accuracy = move || {
+        let error_bound = top.with(|top| top.error_at_most);
+        (error_bound > 0).then(|| {
+            format!("Shares are approximate: the checks of a subject can be counted too high by up to {}.", grouped(error_bound))
+        })
+    };
+    let covered = move || {
+        top.with(|top| {
+            let [from_ms, to_ms] = [top.from, top.to].map(|at| at.0.as_millis());
+            let covered = span(from_ms, to_ms, STEP_MS, browser::zone_ms);
+            (top.by == TopBy::Subject)
+                .then(|| format!("{covered}, counted in steps of 10 minutes."))
+        })
+    };
+    view! {
+        <p class="note">{accuracy}</p>
+        <p class="note">{covered}</p>
     }
 }
 
@@ -100,15 +104,11 @@ fn TopRow(
     });
     let link = view! { <A href=move || tenant.page(&format!("rules/{rule_id}"))>{name}</A> };
     let which = match subject {
-        Some(attributes) => {
-            let (subject_label, page) = (subject::label(&attributes), subject::page(&attributes));
-            let title = subject_label.clone();
-            view! {
-                <div class="two-lines" title=title><A href=move || tenant.page(&page) attr:class="name"><bdi>{subject_label.clone()}</bdi></A></div>
-                {names_rules.then(|| view! { <div class="muted">{link}</div> })}
-            }
-            .into_any()
+        Some(attributes) => view! {
+            <div class="name">{subject_link(&attributes)}</div>
+            {names_rules.then(|| view! { <div class="muted">{link}</div> })}
         }
+        .into_any(),
         None => view! { <span class="name">{link}</span> }.into_any(),
     };
     let class = if shadow_denied >= denied { "bar would-deny" } else { "bar denied" };
@@ -124,5 +124,7 @@ fn TopRow(
     }
 }
 
+/// The steps in which subjects are counted.
+const STEP_MS: i64 = 600_000;
 /// The most rows of a list.
 const ROWS_MAX: usize = 10;

@@ -31,9 +31,13 @@ pub fn Tile(
     }
 }
 
-/// A tile for each outcome; `first` precedes them.
+/// A tile for each outcome; `first` precedes them, and `last` follows.
 #[component]
-pub fn Totals(summary: Signal<Summary>, #[prop(optional)] first: Option<AnyView>) -> impl IntoView {
+pub fn Totals(
+    summary: Signal<Summary>,
+    #[prop(optional)] first: Option<AnyView>,
+    #[prop(optional)] last: Option<AnyView>,
+) -> impl IntoView {
     let count = move |of: fn(&Counts) -> u64| summary.with(|summary| of(&summary.counts));
     let note = move |of: fn(&Counts) -> u64| {
         summary.with(|summary| {
@@ -93,6 +97,7 @@ pub fn Totals(summary: Signal<Summary>, #[prop(optional)] first: Option<AnyView>
             <Show when=move || { count(|counts| counts.refunded) > 0 }>
                 {tile("Refunds", "", |counts| counts.refunded)}
             </Show>
+            {last}
         </dl>
         <p class="note">"Changes are against the previous period of the same length."</p>
     }

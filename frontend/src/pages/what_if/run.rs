@@ -26,7 +26,7 @@ use crate::components::submit::{SubmitAction, SubmitForm};
 use crate::components::time::RelativeTime;
 use crate::model::labels;
 use crate::model::rule_form::RuleForm;
-use crate::model::what_if::{self, TraceSource};
+use crate::model::what_if::{self, RunTime, TraceSource};
 use crate::pages::shell::TenantId;
 
 /// The input of a run; cheap to copy.
@@ -55,12 +55,13 @@ pub(super) fn Run(
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let limited = form.action == Action::Limit;
     let editor = Editor::new(form);
+    let (in_url, is_run) = time_in_url(before.as_ref());
     let input = RunInput {
         editor,
         before: StoredValue::new(before),
-        from: RwSignal::new(TraceSource::Last(60)),
+        from: RwSignal::new(in_url.source),
         file: RwSignal::new(String::new()),
-        zoomed: RwSignal::new(None),
+        zoomed: RwSignal::new(in_url.zoomed),
     };
     let answer = RwSignal::new(None::<(SimulateAnswer, RuleBody, SimulateBody)>);
     let action = SubmitAction::with_fields(&["trace.text"]);
@@ -69,9 +70,8 @@ pub(super) fn Run(
     let run = Callback::new(move |()| {
         let Some(rule) = editor.submit() else { return browser::focus_first_invalid() };
         let Some(body) = input.body(rule.clone()) else { return };
-        let sent = body.clone();
-        action.run(async move { api.simulate(&tenant.now(), &body).await }, move |result| {
-            answer.set(Some((result, rule, sent)));
+        action.run(api.simulate(&tenant.now(), &body), move |result| {
+            answer.set(Some((result, rule, body)));
             if started.try_update_value(std::mem::take) == Some(true) {
                 browser::focus_rendered("#found-heading");
             }
@@ -85,10 +85,14 @@ pub(super) fn Run(
         started.set_value(true);
         zoom.run(None);
     });
-    limits_in_url(tenant, input);
+    run_in_url(tenant, input);
     let found = FoundPoints::new();
     let choose = choice_of_limit(input, run);
     rerun(input, Signal::derive(move || answer.with(Option::is_some)), action, run);
+    // The URL of a run shows its result.
+    if is_run {
+        run.run(());
+    }
     let nothing = Memo::new(move |_| {
         let recorded = recorded.data();
         input.from.get() != TraceSource::File
@@ -136,43 +140,52 @@ fn choice_of_limit(input: RunInput, run: Callback<()>) -> Callback<u64> {
     })
 }
 
-/// Writes changed limits into the URL, so that a link or a reload shows them again.
-fn limits_in_url(tenant: TenantId, input: RunInput) {
+/// The time in the URL, and whether the URL has a run of this rule.
+fn time_in_url(before: Option<&RuleAnswer>) -> (RunTime, bool) {
+    use_query_map().with_untracked(|query| {
+        let is_of = |rule: &RuleAnswer| query.get("rule").as_ref() == Some(&rule.id);
+        let of_rule = before.is_some_and(is_of);
+        let parameter = |name: &str| query.get(name).filter(|_| of_rule);
+        let is_run = ["limits", "minutes", "from"].iter().any(|name| parameter(name).is_some());
+        (RunTime::of(parameter), is_run)
+    })
+}
+
+/// Writes the run into the URL, so that a link, a reload or a saved run shows it again.
+fn run_in_url(tenant: TenantId, input: RunInput) {
     let (navigate, query) = (use_navigate(), use_query_map());
     let stored = input
         .before
         .with_value(|rule| rule.as_ref().map(|rule| (rule.id.clone(), rule.rule.limits.clone())));
     let Some((id, limits)) = stored else { return };
-    let changed = Memo::new(move |_| {
+    let run = Memo::new(move |_| {
         let rule = input.editor.right()?;
-        Some(if rule.limits == limits { None } else { serde_json::to_string(&rule.limits).ok() })
+        let changed = (rule.limits != limits).then(|| serde_json::to_string(&rule.limits).ok());
+        let limits = changed.flatten().map(|limits| browser::encode_component(&limits));
+        let limits = limits.map(|limits| format!("&limits={limits}")).unwrap_or_default();
+        let time = RunTime { source: input.from.get(), zoomed: input.zoomed.get() };
+        Some(limits + &time.query())
     });
-    Effect::new(move |earlier: Option<Option<Option<String>>>| {
-        let limits = changed.get();
-        if let (Some(earlier), Some(limits)) = (earlier, &limits)
-            && earlier.as_ref() != Some(limits)
-        {
-            let limits = limits
-                .as_ref()
-                .map(|limits| format!("&limits={}", browser::encode_component(limits)));
+    let is_named = query.with_untracked(|query| query.get("rule").is_none_or(|named| named == id));
+    Effect::new(move |earlier: Option<Option<String>>| {
+        let run = run.get();
+        // Another rule that was chosen is written at once.
+        let is_new = earlier.map_or(!is_named, |earlier| earlier != run);
+        if let Some(run) = run.as_ref().filter(|_| is_new) {
             let namespace = query.with_untracked(|query| query.get("namespace"));
             let namespace = namespace.map(|name| format!("&namespace={name}")).unwrap_or_default();
-            let limits = limits.unwrap_or_default();
-            let page = tenant.page_now(&format!("what-if?rule={id}{namespace}{limits}"));
+            let page = tenant.page_now(&format!("what-if?rule={id}{namespace}{run}"));
             let options =
                 NavigateOptions { replace: true, scroll: false, ..NavigateOptions::default() };
             navigate(&page, options);
         }
-        limits
+        run
     });
 }
 
 /// The recorded checks, refreshed as gates write them.
 pub(super) fn fetch_recorded(api: Api, tenant: TenantId) -> RemoteData<Recorded> {
-    let recorded = fetch_data(move || {
-        let tenant = tenant.get();
-        async move { api.recorded(&tenant).await }
-    });
+    let recorded = fetch_data(move || api.recorded(&tenant.get()));
     let timer = set_interval_with_handle(move || recorded.refetch(), REFRESH).ok();
     on_cleanup(move || {
         if let Some(timer) = timer {

@@ -44,7 +44,7 @@ fn Versions(form: Form, target: SaveTarget) -> impl IntoView {
     let theirs = fetch_data(move || {
         let id =
             target.before.with_untracked(|before| before.as_ref().map(|before| before.id.clone()));
-        async move { api.get_override(&tenant.now(), &id.unwrap_or_default()).await }
+        api.get_override(&tenant.now(), &id.unwrap_or_default())
     });
     view! {
         <div class="warning" role="alert">

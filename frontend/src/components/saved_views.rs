@@ -1,23 +1,34 @@
-//! The saved views of a table in its menu, and the dialog that saves and deletes them. The browser stores them for each tenant
-//! and table.
+//! The saved views of a table, or the saved runs of a page, in a menu, and the dialog that saves and deletes them. The browser
+//! stores them for each tenant and menu.
 
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::{use_location, use_navigate, use_params_map, use_query_map};
 use leptos_router::params::ParamsMap;
 
-use super::state::Table;
 use crate::browser;
 use crate::components::control_flow::Show;
 use crate::components::dialog::Dialog;
 use crate::components::field::TextField;
-use crate::components::menu::{MenuChoice, MenuItem, MenuSeparator};
+use crate::components::menu::{MenuChoice, MenuItem};
 use crate::components::table::RowButton;
 use crate::model::saved_views::{SavedView, SavedViews, view_query};
 
-/// The views of a table; cheap to copy.
+/// The name of the saved things.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Views {
+pub struct ViewWords {
+    /// The title of the dialog.
+    pub title: &'static str,
+    /// One of them.
+    pub one: &'static str,
+    /// The content of one of them.
+    pub hint: &'static str,
+}
+
+/// The views of a menu; cheap to copy.
+#[derive(Debug, Clone, Copy)]
+pub struct Views {
+    words: ViewWords,
     saved: RwSignal<SavedViews>,
     /// The key in the browser's storage.
     key: StoredValue<String>,
@@ -30,11 +41,11 @@ pub(super) struct Views {
 }
 
 impl Views {
-    pub(super) fn of(table: Table) -> Self {
+    /// The views that are stored under this name. `shown` is called after the URL has become that of a view.
+    pub fn of(name: &str, words: ViewWords, shown: Callback<()>) -> Self {
         let (location, navigate) = (use_location(), use_navigate());
         let tenant = use_params_map().with_untracked(|params| params.get("tenant"));
-        let page = table.label.get_value().to_lowercase().replace(' ', "-");
-        let key = format!("weir.views.{}.{page}", tenant.unwrap_or_default());
+        let key = format!("weir.views.{}.{name}", tenant.unwrap_or_default());
         let stored = browser::stored(&key).unwrap_or_default();
         let url = use_query_map();
         let query = Memo::new(move |_| url.with(pairs));
@@ -43,8 +54,10 @@ impl Views {
             let path = location.pathname.get_untracked();
             let options = NavigateOptions { scroll: false, ..NavigateOptions::default() };
             navigate(&format!("{path}{}", parameters.to_query_string()), options);
+            shown.run(());
         };
         Self {
+            words,
             saved: RwSignal::new(SavedViews::parse(&stored)),
             key: StoredValue::new(key),
             query,
@@ -61,7 +74,7 @@ impl Views {
     }
 
     /// The entries of the menu.
-    pub(super) fn entries(self) -> Vec<AnyView> {
+    pub fn entries(self) -> Vec<AnyView> {
         let entry = |view: SavedView| {
             let (name, query) = (view.name.clone(), view.query.clone());
             let chosen = Signal::derive(move || self.query.with(|now| *now == query));
@@ -72,8 +85,7 @@ impl Views {
         let mut entries: Vec<_> = self.saved.get().all().iter().cloned().map(entry).collect();
         entries.push(
             view! {
-                <MenuItem icon="pencil" text="Save or delete views…" on_press=manage />
-                <MenuSeparator />
+                <MenuItem icon="pencil" text=format!("Save or delete {}s…", self.words.one) on_press=manage />
             }
             .into_any(),
         );
@@ -83,8 +95,8 @@ impl Views {
 
 /// Saves the current view under a name, and deletes views.
 #[component]
-pub(super) fn ManageViews(views: Views) -> impl IntoView {
-    let Views { saved, managed: open, .. } = views;
+pub fn ManageViews(views: Views) -> impl IntoView {
+    let Views { saved, managed: open, words: ViewWords { title, one, hint }, .. } = views;
     let typed = RwSignal::new(String::new());
     let problem =
         Signal::derive(move || typed.with(|name| saved.with(|saved| saved.problem(name))));
@@ -105,28 +117,28 @@ pub(super) fn ManageViews(views: Views) -> impl IntoView {
         typed.set(String::new());
     });
     let row = move |view: SavedView| {
-        let (name, label) = (view.name.clone(), format!("Delete the view {}", view.name));
+        let (name, label) = (view.name.clone(), format!("Delete the {one} {}", view.name));
         let delete = move |()| views.change(|saved| saved.remove(&view.name));
         view! { <li><span class="name">{name}</span><RowButton text="Delete" label on_press=delete /></li> }
     };
     let rows = move || saved.get().all().iter().cloned().map(row).collect::<Vec<_>>();
     let any = move || saved.with(|saved| !saved.all().is_empty());
     view! {
-        <Dialog title="Saved views" open>
+        <Dialog title open>
             <form on:submit=save>
                 <TextField
-                    label="Name of the current view"
+                    label=format!("Name of the current {one}")
                     value=typed
                     problem
-                    hint="Columns, density, order and filter. This browser stores it."
+                    hint
                 />
                 <div class="actions">
                     <button type="submit" class="button primary" disabled=incomplete>
-                        {move || if replaces() { "Replace view" } else { "Save view" }}
+                        {move || format!("{} {one}", if replaces() { "Replace" } else { "Save" })}
                     </button>
                     <button type="button" class="button" on:click=move |_| open.set(false)>"Close"</button>
                 </div>
-                <Show when=any><ul class="list views" aria-label="Saved views">{rows}</ul></Show>
+                <Show when=any><ul class="list views" aria-label=title>{rows}</ul></Show>
             </form>
         </Dialog>
     }
