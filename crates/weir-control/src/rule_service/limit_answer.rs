@@ -17,20 +17,13 @@ pub(crate) fn limit_answer(
     decision: Decision,
     decided: Micros,
 ) -> LimitAnswer {
-    let algorithm = &limit.algorithm;
     LimitAnswer {
-        rule: Arc::clone(active.name()),
-        rule_id: Arc::clone(active.id_text()),
-        algorithm: AlgorithmName::from(algorithm),
-        mode: active.rule.mode().into(),
         allowed: decision.allowed,
-        limit: algorithm.limit(),
         remaining: Some(decision.remaining),
-        window_ms: calendar::window_ms(algorithm, decided),
         reset_after_ms: Some(decision.reset_after_ms),
         retry_after_ms: decision.retry_after_ms,
         delay_ms: decision.delay_ms,
-        refunded: None,
+        ..unread_limit_answer(active, limit, decided)
     }
 }
 
