@@ -82,12 +82,12 @@ async fn answer<'a>(
 ) -> Result<(), TooManyLimits> {
     admission::answer(state, checks);
     rules::answer(state, checks).await?;
-    denied::answer(state, checks);
+    denied::answer(state, checks).await;
     leased::return_units_to_refund(state, checks).await;
     split::answer(state, checks).await;
     leased::answer(state, checks).await;
     redis::answer(state, checks).await;
-    outage::answer(state, checks);
+    outage::answer(state, checks).await;
     Ok(())
 }
 

@@ -25,14 +25,14 @@ impl Turns {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::*;
 
     /// The number of turns of another task of the same thread during the work.
-    async fn turns_of_others(checks: usize, limits: usize) -> u64 {
+    pub(crate) async fn turns_of_others(work: impl Future<Output = ()>) -> u64 {
         let others = Arc::new(AtomicU64::new(0));
         let other = tokio::spawn({
             let others = Arc::clone(&others);
@@ -43,22 +43,26 @@ mod tests {
                 }
             }
         });
-        let mut turns = Turns::default();
-        for _ in 0..checks {
-            turns.worked(limits).await;
-        }
+        work.await;
         other.abort();
         others.load(Ordering::Relaxed)
     }
 
+    async fn work(checks: usize, limits: usize) {
+        let mut turns = Turns::default();
+        for _ in 0..checks {
+            turns.worked(limits).await;
+        }
+    }
+
     #[tokio::test]
     async fn batch_of_many_limits_yields_again_and_again() {
-        let turns = turns_of_others(99, 64).await;
+        let turns = turns_of_others(work(99, 64)).await;
         assert!((30..=36).contains(&turns), "{turns}");
     }
 
     #[tokio::test]
     async fn single_check_does_not_yield() {
-        assert_eq!(turns_of_others(2, 64).await, 0);
+        assert_eq!(turns_of_others(work(2, 64)).await, 0);
     }
 }

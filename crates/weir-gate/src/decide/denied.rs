@@ -2,10 +2,12 @@
 
 use super::pending::{PendingCheck, pending};
 use crate::state::GateState;
+use crate::turns::Turns;
 
 /// Answers checks with a cached denial. Notes the generation of the cache for the others, before any later stage acts on
 /// them.
-pub(super) fn answer(state: &GateState, checks: &mut [PendingCheck<'_>]) {
+pub(super) async fn answer(state: &GateState, checks: &mut [PendingCheck<'_>]) {
+    let mut turns = Turns::default();
     for check in pending(checks).filter(|check| check.can_be_decided_here()) {
         match state.denial_cache.get(check.charged_rules(), check.started) {
             Ok(decisions) => {
@@ -14,5 +16,6 @@ pub(super) fn answer(state: &GateState, checks: &mut [PendingCheck<'_>]) {
             }
             Err(generation) => check.generation = Some(generation),
         }
+        turns.worked(check.limit_count()).await;
     }
 }

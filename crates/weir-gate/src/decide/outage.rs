@@ -12,11 +12,14 @@ use super::pending::{Outcome, PendingCheck, unanswered};
 use crate::answer::{AnswerTemplate, LimitLabel};
 use crate::local::{Local, RETRY_AFTER_MS};
 use crate::state::GateState;
+use crate::turns::Turns;
 
 /// Answers all checks without an answer.
-pub(super) fn answer(state: &GateState, checks: &mut [PendingCheck<'_>]) {
+pub(super) async fn answer(state: &GateState, checks: &mut [PendingCheck<'_>]) {
+    let mut turns = Turns::default();
     for check in unanswered(checks) {
         check.outcome = Some(Outcome::Answered(degraded_answer(&state.local, check)));
+        turns.worked(check.limit_count()).await;
     }
 }
 

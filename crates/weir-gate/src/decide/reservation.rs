@@ -72,7 +72,7 @@ pub(crate) async fn reserve(
     let text = ReservationText::new(reserve.id, request, check.charges(), caller.at);
     check.reservation = Some(text.to_text());
     redis::answer(state, &mut checks).await;
-    outage::answer(state, &mut checks);
+    outage::answer(state, &mut checks).await;
     let [mut check] = checks;
     let (answer, is_first) = counted(state, &mut check, started)?;
     let text = check.reservation.as_deref().and_then(ReservationText::parse);
@@ -106,7 +106,7 @@ pub(crate) async fn exhaust(
         return Err(Refused::Split);
     }
     redis::answer(state, &mut checks).await;
-    outage::answer(state, &mut checks);
+    outage::answer(state, &mut checks).await;
     let [mut check] = checks;
     // It is no check: neither the statistics nor the metrics of checks count it.
     match check.outcome.take().expect("the outage stage answers every check") {
@@ -144,7 +144,7 @@ pub(crate) async fn commit(
     redis::answer(state, &mut checks).await;
     let commit = || BufferedCommit { reservation: reservation.clone(), cost, late: late.cloned() };
     let buffered = buffered::keep_commit(state, &checks[0], commit);
-    outage::answer(state, &mut checks);
+    outage::answer(state, &mut checks).await;
     let [mut check] = checks;
     let (answer, is_first) = counted(state, &mut check, started)?;
     if answer.code.is_some() {

@@ -21,6 +21,7 @@ use super::pending::{Failure, Outcome, PendingCheck};
 use crate::answer::AnswerTemplate;
 use crate::leases::LeaseOutcome;
 use crate::state::GateState;
+use crate::turns::Turns;
 
 /// A check whose counters are at two places.
 struct SplitCheck<'c, 'a> {
@@ -31,13 +32,16 @@ struct SplitCheck<'c, 'a> {
 
 /// Answers the pending checks whose counters are at two places, in at most three calls of Redis for all of them.
 pub(super) async fn answer<'a>(state: &'a GateState, checks: &mut [PendingCheck<'a>]) {
-    let split = checks.iter_mut().filter(|check| check.is_pending() && check.is_split());
-    let mut split: Vec<_> = split.map(SplitCheck::new).collect();
+    let (mut split, mut turns) = (Vec::new(), Turns::default());
+    for check in checks.iter_mut().filter(|check| check.is_pending() && check.is_split()) {
+        let limits = check.limit_count();
+        let mut check = SplitCheck::new(check);
+        check.spend(state);
+        split.push(check);
+        turns.worked(limits).await;
+    }
     if split.is_empty() {
         return;
-    }
-    for check in &mut split {
-        check.spend(state);
     }
     decide(state, split.iter_mut().flat_map(SplitCheck::first_parts)).await;
     // Pending are only parts whose request for units was denied, if there are any.
@@ -47,7 +51,9 @@ pub(super) async fn answer<'a>(state: &'a GateState, checks: &mut [PendingCheck<
     }
     decide(state, split.iter_mut().map(|check| &mut check.spread)).await;
     for check in split {
+        let limits = check.check.limit_count();
         check.finish(state);
+        turns.worked(limits).await;
     }
 }
 

@@ -12,6 +12,7 @@ use self::fixture::{Fixture, leased_window, window};
 use super::pending::{Outcome, PendingCheck};
 use super::*;
 use crate::leases::LeaseOutcome;
+use crate::turns::tests::turns_of_others;
 
 fn answer<'c>(check: &'c PendingCheck<'_>) -> Option<&'c CheckAnswer> {
     match check.outcome.as_ref()? {
@@ -68,7 +69,7 @@ async fn denial_cache_answers_the_same_check_and_passes_other_costs_peeks_and_re
         fixture.request(Operation::Refund, Some("a"), 1),
     ];
     let mut checks = fixture.matched(&requests).await;
-    denied::answer(&fixture.state, &mut checks);
+    denied::answer(&fixture.state, &mut checks).await;
     assert_eq!(allowed(&checks), [Some(false), None, None, None, None]);
     let generations: Vec<_> = checks.iter().map(|check| check.generation.is_some()).collect();
     assert_eq!(generations, [false, true, true, false, false]);
@@ -92,7 +93,7 @@ async fn cached_denial_does_not_hide_units_that_arrive_before_or_after_it() {
         let fixture = Fixture::connected(&leased_window()).await;
         let requests = fixture.requests(Operation::Consume, &["a"]);
         let mut checks = fixture.matched(&requests).await;
-        denied::answer(&fixture.state, &mut checks);
+        denied::answer(&fixture.state, &mut checks).await;
         let generation = checks[0].generation.expect("nothing is cached");
         let rules = checks[0].charged_rules();
         let now = checks[0].started;
@@ -193,12 +194,28 @@ async fn outage_answers_every_check_by_the_policy_of_its_rule() {
         let fixture = Fixture::away(&window(policy));
         let requests = fixture.requests(Operation::Consume, &["a"]);
         let mut checks = fixture.matched(&requests).await;
-        outage::answer(&fixture.state, &mut checks);
+        outage::answer(&fixture.state, &mut checks).await;
         let answer = answer(&checks[0]).expect("answered");
         assert_eq!((answer.degraded, answer.allowed), (Some(degraded), expected), "{policy}");
         assert_eq!(answer.denied_by.len(), usize::from(!expected), "{policy}");
         assert_eq!(answer.limits.len(), 1, "{policy}");
     }
+}
+
+#[tokio::test]
+async fn other_tasks_run_while_the_denial_cache_and_the_outage_answer_a_large_batch() {
+    let mut rule = window("local");
+    let limit = |at: u64| serde_json::json!({ "algorithm": "fixed_window", "limit": 5, "window_ms": 60_000 + at });
+    rule["limits"] = (0..8).map(limit).collect();
+    let fixture = Fixture::away(&rule);
+    let requests = fixture.requests(Operation::Consume, &["a"; 100]);
+    let mut checks = fixture.matched(&requests).await;
+    // Checks of 8 limits: 15 in a turn.
+    let turns = turns_of_others(denied::answer(&fixture.state, &mut checks)).await;
+    assert!((6..=8).contains(&turns), "denial cache: {turns}");
+    let turns = turns_of_others(outage::answer(&fixture.state, &mut checks)).await;
+    assert!((6..=8).contains(&turns), "outage: {turns}");
+    assert!(checks.iter().all(|check| answer(check).is_some()));
 }
 
 /// `cache_for_ms` of a denied check by the rule of this fixture.
@@ -252,7 +269,7 @@ async fn degraded_denial_and_the_answer_of_an_idempotency_key_are_not_cacheable(
     let fixture = Fixture::away(&window("deny"));
     let requests = fixture.requests(Operation::Consume, &["a"]);
     let mut checks = fixture.matched(&requests).await;
-    outage::answer(&fixture.state, &mut checks);
+    outage::answer(&fixture.state, &mut checks).await;
     let degraded = answer(&checks[0]).expect("answered");
     assert_eq!((degraded.allowed, degraded.cache_for_ms), (false, 0));
 

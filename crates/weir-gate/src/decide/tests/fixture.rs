@@ -173,7 +173,7 @@ impl Fixture {
     }
 }
 
-/// A tenant with these rules, each with one limit, and the attributes by which their counters are spread.
+/// A tenant with these rules, and the attributes by which their counters are spread.
 fn tenant(
     rules: &[Value],
     spread_by: &[&str],
@@ -184,7 +184,10 @@ fn tenant(
     let tenant = TenantId::from_u128(number | (u128::from(std::process::id()) << 32));
     let rule = |(body, at): (&Value, u128)| StoredRule {
         id: RuleId::from_u128(number | at << 64).to_string(),
-        slots: vec![0],
+        slots: (0..)
+            .zip(body["limits"].as_array().expect("limits"))
+            .map(|(slot, _)| slot)
+            .collect(),
         newer_unreadable: None,
         body: body.to_string().into(),
     };
