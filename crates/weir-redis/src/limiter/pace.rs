@@ -1,13 +1,14 @@
 //! The estimated script time that one call can hold, and the number of calls in flight, adapted to the measured duration of
 //! calls.
 //!
-//! Redis serves no other client during a call, which must not exceed 2 ms. A call therefore aims at a quarter of that. The
-//! estimate of `cost` is corrected by the ratio of measured to estimated time: the least of the last calls, since a busy
-//! machine or network makes a round trip longer, but never shorter.
+//! Redis serves no other client during a call, which must not exceed 2 ms. A call therefore aims at a quarter of that, and at
+//! an eighth while several tenants send checks, which then wait for the calls of each other (`queue`). The estimate of `cost`
+//! is corrected by the ratio of measured to estimated time: the least of the last calls, since a busy machine or network makes
+//! a round trip longer, but never shorter.
 //!
-//! If the round trip takes a millisecond or more, further calls are sent while the first is in flight, in equal intervals of
-//! about a millisecond. A check then waits for such an interval and one round trip. If it takes less, one call at a time makes
-//! the largest batches, which cost Redis least.
+//! If the round trip takes half a millisecond or more, further calls are sent while the first is in flight, in equal intervals
+//! of about half a millisecond. A check then waits for such an interval and one round trip. If it takes less, one call at a
+//! time makes the largest batches, which cost Redis least.
 
 use std::time::Duration;
 
@@ -37,8 +38,10 @@ const LARGE: u32 = 100;
 const RATIOS: usize = 16;
 const SMALL_CALLS_PER_PERIOD: u32 = 256;
 const IDLE_CALLS_PER_PERIOD: u32 = 64;
+/// About the time between two calls, if one is sent while another is in flight.
+const INTERVAL: Duration = Duration::from_micros(500);
 /// The most calls in flight.
-const CALLS_MAX: usize = 16;
+const CALLS_MAX: usize = 32;
 
 impl Pace {
     /// The pace of a new connection, on which one command had this round trip.
@@ -57,8 +60,8 @@ impl Pace {
     /// The time from which another call can be sent although this number is in flight. `None` if their answers come first.
     pub(super) fn send_at(&self, in_flight: usize, last_sent: Option<Instant>) -> Option<Instant> {
         let round_trip = self.idle[0].min(self.idle[1]);
-        let calls = usize::try_from(round_trip.as_millis()).unwrap_or(CALLS_MAX);
-        let calls = (calls + 1).min(CALLS_MAX);
+        let calls = usize::try_from(round_trip.as_micros() / INTERVAL.as_micros());
+        let calls = calls.map_or(CALLS_MAX, |calls| calls.min(CALLS_MAX - 1) + 1);
         let interval = round_trip / u32::try_from(calls).unwrap_or(1);
         Some(last_sent? + interval).filter(|_| in_flight < calls)
     }
@@ -176,8 +179,7 @@ mod tests {
 
     #[test]
     fn calls_in_flight_follow_the_round_trip() {
-        for (round_trip_us, expected) in [(50, 1), (999, 1), (1_000, 2), (5_500, 6), (400_000, 16)]
-        {
+        for (round_trip_us, expected) in [(50, 1), (499, 1), (500, 2), (5_500, 12), (400_000, 32)] {
             let mut pace = Pace::new(us(round_trip_us));
             measure(&mut pace, [(7, round_trip_us); 10]);
             let (count, interval) = calls(&pace);
@@ -192,7 +194,7 @@ mod tests {
         measure(&mut pace, (0..1_000).map(|at| (7, if at % 4 == 0 { 9_000 } else { 200 })));
         assert_eq!(calls(&pace).0, 1);
         measure(&mut pace, [(7, 5_100); 2 * IDLE_CALLS_PER_PERIOD as usize]);
-        assert_eq!(calls(&pace).0, 6);
+        assert_eq!(calls(&pace).0, 11);
     }
 
     #[test]

@@ -1,12 +1,16 @@
 //! The queue between callers and the batcher: one queue for each tenant, shared fairly.
 //!
 //! Calls of the script are shared by deficit round robin. In each turn a tenant can send checks of a quantum of estimated
-//! script time, however many checks it has queued; unused time carries over while its queue lasts. A tenant that floods the
-//! queue fills its own part of it. When the whole queue is full, the longest tenant queue gives up its newest checks to
-//! make room for others.
+//! script time, however many checks it has queued; unused time carries over while its queue lasts. The checks of a call are
+//! answered together, so a tenant that has no more checks does not wait for further turns of the others: they are in the next
+//! call. While several tenants send checks, calls are half as long, because each also waits for the calls of the others.
+//!
+//! A tenant that floods the queue fills its own part of it. When the whole queue is full, the longest tenant queue gives up its
+//! newest checks to make room for others.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -34,6 +38,10 @@ struct Tenants {
     closed: bool,
     /// Empty queues, for reuse.
     spare: Vec<VecDeque<PendingCheck>>,
+    /// The tenant whose checks were taken last.
+    last: Option<TenantId>,
+    /// The end of the time for which calls are half as long, because several tenants sent checks.
+    shared_until: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -60,6 +68,8 @@ const TENANT_CHECKS_MAX: usize = CHECKS_MAX / 2;
 /// The estimated script time by which a tenant's deficit grows in each of its turns, in microseconds.
 const QUANTUM: u32 = 100;
 const SPARE_MAX: usize = 16;
+/// How long calls stay half as long after checks of another tenant were taken.
+const SHARED: Duration = Duration::from_secs(10);
 
 impl FairQueue {
     /// Adds checks to the end of the tenant's queue.
@@ -95,7 +105,8 @@ impl FairQueue {
         }
     }
 
-    /// Takes the checks of the next call, by turns of the tenants: up to this cost, but at least one check.
+    /// Takes the checks of the next call, by turns of the tenants: up to this cost, or half of it while there are several, but
+    /// at least one check. The turns end after the round in which a tenant had no more checks.
     pub(super) fn drain(&self, cost_max: u32, now: Instant) -> Drained {
         self.lock().drain(cost_max, now)
     }
@@ -186,7 +197,11 @@ impl Tenants {
 
     fn drain(&mut self, cost_max: u32, now: Instant) -> Drained {
         let mut drained = Drained::default();
+        let is_shared = self.turns.len() > 1 || self.shared_until.is_some_and(|until| now < until);
+        let cost_max = if is_shared { cost_max / 2 } else { cost_max };
         let mut cost = 0_u32;
+        let mut turns_left = self.turns.len();
+        let mut all_of_a_tenant = false;
         while let Some(&tenant) = self.turns.front() {
             let queue = self.queues.get_mut(&tenant).expect("a tenant in turn has a queue");
             while let Some(next) = queue.pending.front() {
@@ -210,14 +225,25 @@ impl Tenants {
                     queue.deficit -= next.cost;
                     cost = cost.saturating_add(next.cost);
                     drained.batch.push(next);
+                    if self.last.replace(tenant).is_some_and(|last| last != tenant) {
+                        self.shared_until = Some(now + SHARED);
+                    }
                 }
             }
             self.turns.pop_front();
             if queue.pending.is_empty() {
                 self.remove(tenant);
+                all_of_a_tenant |= !drained.batch.is_empty();
             } else {
                 queue.deficit = queue.deficit.saturating_add(QUANTUM);
                 self.turns.push_back(tenant);
+            }
+            turns_left -= 1;
+            if turns_left == 0 {
+                if all_of_a_tenant {
+                    break;
+                }
+                turns_left = self.turns.len();
             }
         }
         drained
