@@ -5,6 +5,7 @@
 
 mod attack;
 
+use std::fmt::Write as _;
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,8 +18,11 @@ use clap::Args;
 use serde_json::json;
 
 use self::attack::Attack;
+use crate::compare::publish;
 use crate::fixture::Fixture;
+use crate::numbers::{Spread, Thousands};
 use crate::steady::{self, Plan, SteadyRun};
+use crate::usage;
 use crate::variants::{self, Variant};
 
 #[derive(Debug, Args)]
@@ -26,6 +30,9 @@ pub struct FairnessArgs {
     /// The server
     #[arg(long, env = "BENCH_WEIR")]
     weir: PathBuf,
+    /// The page whose table is written; none: only printed
+    #[arg(long, env = "BENCH_PAGE")]
+    page: Option<PathBuf>,
     /// The longest that the gate waits for Redis
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=5_000))]
     budget_ms: u64,
@@ -51,6 +58,17 @@ struct Noticed {
     failed: u64,
 }
 
+/// One measurement of a round.
+#[derive(Debug)]
+struct Row {
+    beside: String,
+    noticed: Noticed,
+    /// The p99 divided by that of the same round without an attack.
+    ratio: f64,
+    /// The attacker's checks per second.
+    attacks: f64,
+}
+
 /// Threads that compute without pause: the control, which shows what any load on the processors costs the victim.
 #[derive(Debug)]
 struct BusyThreads {
@@ -61,29 +79,77 @@ struct BusyThreads {
 pub async fn run(args: FairnessArgs) -> Result<()> {
     let fixture = Fixture::with_budget(&args.weir, args.budget_ms).await.context("start Weir")?;
     let victim = victim(&fixture).await.context("make the victim")?;
-    println!(
-        "| round | beside | p50 ms | p99 ms | p99 / alone | degraded | attacker's checks a second |"
-    );
-    println!("| --- | --- | --- | --- | --- | --- | --- |");
     let attacks = [
         Attack::many_limits(&fixture).await.context("make the attacker with many limits")?,
         Attack::wrong_types(&fixture).await.context("make the attacker with damaged keys")?,
         Attack::many_patterns(&fixture).await.context("make the attacker with many patterns")?,
     ];
+    let mut rows = Vec::new();
     for round in 1..=args.rounds {
         let alone = measure(&victim, &args).await?;
-        print(round, "nobody", alone, alone, 0.0);
+        let mut add = |beside: &str, noticed: Noticed, attacks: f64| {
+            let (beside, ratio) = (beside.to_owned(), noticed.p99 / alone.p99);
+            let row = Row { beside, noticed, ratio, attacks };
+            row.print(round);
+            rows.push(row);
+        };
+        add("nobody", alone, 0.0);
         let busy = BusyThreads::start();
-        print(round, &busy.title(), measure(&victim, &args).await?, alone, 0.0);
+        add(&busy.title(), measure(&victim, &args).await?, 0.0);
         drop(busy);
         for attack in &attacks {
             let length = WARM_UP + Duration::from_secs(args.seconds);
             let (checks, beside) =
                 tokio::try_join!(attack.run(&fixture, length), measure(&victim, &args))?;
-            print(round, &attack.title, beside, alone, checks);
+            add(&attack.title, beside, checks);
         }
     }
-    Ok(())
+    publish("fairness", &table(&rows, &args), args.page.as_deref())
+}
+
+/// The median of all rounds for each load, and the spread of the ratio.
+fn table(rows: &[Row], args: &FairnessArgs) -> String {
+    let mut text = format!(
+        "{}; {} rounds of {} s each; median, and in brackets the least and the most. Times in ms.\n\n\
+         | beside | p50 | p99 | p99 ÷ p99 alone | degraded | attacker's checks a second |\n\
+         | --- | ---: | ---: | ---: | ---: | ---: |\n",
+        usage::machine(),
+        args.rounds,
+        args.seconds,
+    );
+    // Each round has the same loads.
+    let loads = rows.len() / args.rounds as usize;
+    for load in &rows[..loads] {
+        let of = |value: fn(&Row) -> f64| {
+            let same = rows.iter().filter(|row| row.beside == load.beside);
+            Spread::of(same.map(value)).unwrap_or(Spread { median: 0.0, least: 0.0, most: 0.0 })
+        };
+        let ratio = of(|row| row.ratio);
+        let same = rows.iter().filter(|row| row.beside == load.beside);
+        let failed: u64 = same.map(|row| row.noticed.failed).sum();
+        let _ = writeln!(
+            text,
+            "| {} | {:.2} | {:.2} | {:.2} ({:.2}–{:.2}) | {failed} | {} |",
+            load.beside,
+            of(|row| row.noticed.p50).median,
+            of(|row| row.noticed.p99).median,
+            ratio.median,
+            ratio.least,
+            ratio.most,
+            Thousands(of(|row| row.attacks).median),
+        );
+    }
+    text
+}
+
+impl Row {
+    fn print(&self, round: u32) {
+        let Self { beside, noticed: Noticed { p50, p99, failed }, ratio, attacks } = self;
+        println!(
+            "   round {round}: beside {beside}: p50 {p50:.2} ms  p99 {p99:.2} ms  {ratio:.2} of alone  {failed} degraded  \
+             attacker {attacks:.0}/s"
+        );
+    }
 }
 
 impl BusyThreads {
@@ -139,10 +205,4 @@ async fn measure(victim: &Variant, args: &FairnessArgs) -> Result<Noticed> {
     let SteadyRun { latencies, unexpected, unanswered, .. } = steady::run(victim, plan).await?;
     let ms = |quantile| crate::numbers::float(latencies.value_at_quantile(quantile)) / 1e3;
     Ok(Noticed { p50: ms(0.5), p99: ms(0.99), failed: unexpected + unanswered })
-}
-
-fn print(round: u32, beside: &str, noticed: Noticed, alone: Noticed, attacks: f64) {
-    let Noticed { p50, p99, failed } = noticed;
-    let ratio = p99 / alone.p99;
-    println!("| {round} | {beside} | {p50:.2} | {p99:.2} | {ratio:.2} | {failed} | {attacks:.0} |");
 }
