@@ -120,13 +120,10 @@ fn table(rows: &[Row], args: &FairnessArgs) -> String {
     // Each round has the same loads.
     let loads = rows.len() / args.rounds as usize;
     for load in &rows[..loads] {
-        let of = |value: fn(&Row) -> f64| {
-            let same = rows.iter().filter(|row| row.beside == load.beside);
-            Spread::of(same.map(value)).unwrap_or(Spread { median: 0.0, least: 0.0, most: 0.0 })
-        };
+        let same = || rows.iter().filter(|row| row.beside == load.beside);
+        let of = |value: fn(&Row) -> f64| Spread::of(same().map(value)).expect("a round has it");
         let ratio = of(|row| row.ratio);
-        let same = rows.iter().filter(|row| row.beside == load.beside);
-        let failed: u64 = same.map(|row| row.noticed.failed).sum();
+        let failed: u64 = same().map(|row| row.noticed.failed).sum();
         let _ = writeln!(
             text,
             "| {} | {:.2} | {:.2} | {:.2} ({:.2}–{:.2}) | {failed} | {} |",

@@ -61,7 +61,7 @@ impl Pace {
     pub(super) fn send_at(&self, in_flight: usize, last_sent: Option<Instant>) -> Option<Instant> {
         let round_trip = self.idle[0].min(self.idle[1]);
         let calls = usize::try_from(round_trip.as_micros() / INTERVAL.as_micros());
-        let calls = calls.map_or(CALLS_MAX, |calls| calls.min(CALLS_MAX - 1) + 1);
+        let calls = calls.unwrap_or(CALLS_MAX).saturating_add(1).min(CALLS_MAX);
         let interval = round_trip / u32::try_from(calls).unwrap_or(1);
         Some(last_sent? + interval).filter(|_| in_flight < calls)
     }

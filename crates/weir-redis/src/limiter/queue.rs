@@ -59,6 +59,8 @@ pub(super) struct Drained {
     pub(super) batch: Vec<PendingCheck>,
     /// Checks that are too late to be sent.
     pub(super) expired: Vec<PendingCheck>,
+    /// The cost of the checks to send.
+    cost: u32,
 }
 
 /// The most checks in the queue.
@@ -196,57 +198,75 @@ impl Tenants {
     }
 
     fn drain(&mut self, cost_max: u32, now: Instant) -> Drained {
-        let mut drained = Drained::default();
         let is_shared = self.turns.len() > 1 || self.shared_until.is_some_and(|until| now < until);
         let cost_max = if is_shared { cost_max / 2 } else { cost_max };
-        let mut cost = 0_u32;
-        let mut turns_left = self.turns.len();
-        let mut all_of_a_tenant = false;
-        while let Some(&tenant) = self.turns.front() {
-            let queue = self.queues.get_mut(&tenant).expect("a tenant in turn has a queue");
-            while let Some(next) = queue.pending.front() {
-                let skipped = !next.is_awaited() || expired(next.deadline, now);
-                if !skipped
-                    && !drained.batch.is_empty()
-                    && cost.saturating_add(next.cost) > cost_max
-                {
+        let mut drained = Drained::default();
+        while !self.turns.is_empty() {
+            let mut all_of_a_tenant = false;
+            for _ in 0..self.turns.len() {
+                let tenant = *self.turns.front().expect("the tenants of a round are in turn");
+                if !self.take_turn(tenant, cost_max, now, &mut drained) {
                     // The tenant continues its turn in the next call.
                     return drained;
                 }
-                if !skipped && next.cost > queue.deficit {
-                    break;
-                }
-                let next = queue.pending.pop_front().expect("it was there");
-                queue.checks -= next.checks;
-                self.checks -= next.checks;
-                if skipped {
-                    drained.expired.push(next);
-                } else {
-                    queue.deficit -= next.cost;
-                    cost = cost.saturating_add(next.cost);
-                    drained.batch.push(next);
-                    if self.last.replace(tenant).is_some_and(|last| last != tenant) {
-                        self.shared_until = Some(now + SHARED);
-                    }
-                }
+                all_of_a_tenant |= self.finish_turn(tenant) && !drained.batch.is_empty();
             }
-            self.turns.pop_front();
-            if queue.pending.is_empty() {
-                self.remove(tenant);
-                all_of_a_tenant |= !drained.batch.is_empty();
-            } else {
-                queue.deficit = queue.deficit.saturating_add(QUANTUM);
-                self.turns.push_back(tenant);
-            }
-            turns_left -= 1;
-            if turns_left == 0 {
-                if all_of_a_tenant {
-                    break;
-                }
-                turns_left = self.turns.len();
+            if all_of_a_tenant {
+                break;
             }
         }
         drained
+    }
+
+    /// Takes the checks of a tenant in its turn. Returns false if the call has no room for the next one.
+    fn take_turn(
+        &mut self,
+        tenant: TenantId,
+        cost_max: u32,
+        now: Instant,
+        drained: &mut Drained,
+    ) -> bool {
+        let queue = self.queues.get_mut(&tenant).expect("a tenant in turn has a queue");
+        while let Some(next) = queue.pending.front() {
+            let skipped = !next.is_awaited() || expired(next.deadline, now);
+            if !skipped
+                && !drained.batch.is_empty()
+                && drained.cost.saturating_add(next.cost) > cost_max
+            {
+                return false;
+            }
+            if !skipped && next.cost > queue.deficit {
+                break;
+            }
+            let next = queue.pending.pop_front().expect("it was there");
+            queue.checks -= next.checks;
+            self.checks -= next.checks;
+            if skipped {
+                drained.expired.push(next);
+                continue;
+            }
+            queue.deficit -= next.cost;
+            drained.cost = drained.cost.saturating_add(next.cost);
+            drained.batch.push(next);
+            if self.last.replace(tenant).is_some_and(|last| last != tenant) {
+                self.shared_until = Some(now + SHARED);
+            }
+        }
+        true
+    }
+
+    /// Ends the turn of the first tenant. Returns whether it has no more checks.
+    fn finish_turn(&mut self, tenant: TenantId) -> bool {
+        self.turns.pop_front();
+        let queue = self.queues.get_mut(&tenant).expect("a tenant in turn has a queue");
+        let is_empty = queue.pending.is_empty();
+        if is_empty {
+            self.remove(tenant);
+        } else {
+            queue.deficit = queue.deficit.saturating_add(QUANTUM);
+            self.turns.push_back(tenant);
+        }
+        is_empty
     }
 
     fn take_expired(&mut self, until: Instant) -> Vec<PendingCheck> {
