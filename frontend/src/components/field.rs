@@ -1,5 +1,6 @@
 //! Form fields: label, input, hint, and the problem beside it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use leptos::prelude::*;
@@ -108,15 +109,13 @@ where
     T: Clone + PartialEq + Send + Sync + 'static,
 {
     let (options, labels): (Vec<T>, Vec<String>) = options.into_iter().unzip();
-    let options = StoredValue::new(options);
-    let chosen = Signal::derive(move || {
-        let place =
-            |value: &T| options.with_value(|all| all.iter().position(|option| option == value));
-        value.value.with(place)
-    });
+    let options: Arc<[T]> = options.into();
+    let all = options.clone();
+    let place = move |value: &T| all.iter().position(|option| option == value);
+    let chosen = Signal::derive(move || value.value.with(&place));
     let choose = Callback::new(move |at: usize| {
-        if let Some(option) = options.with_value(|all| all.get(at).cloned()) {
-            value.set.run(option);
+        if let Some(option) = options.get(at) {
+            value.set.run(option.clone());
         }
     });
     view! { <Select label labels chosen choose problem hint explanation short /> }

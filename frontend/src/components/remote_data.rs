@@ -1,5 +1,7 @@
 //! Data fetched from the server: loading, ready or failed.
 
+use std::any::Any;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
@@ -14,8 +16,8 @@ use crate::components::feedback::{LoadingSkeleton, ProblemPanel, Skeleton};
 /// Data of a page, with a way to fetch it again; cheap to copy.
 #[derive(Debug)]
 pub struct RemoteData<T: Send + Sync + 'static> {
-    state: RwSignal<RemoteState<T>>,
-    refetches: RwSignal<u32>,
+    remote: Remote,
+    data: PhantomData<fn() -> T>,
 }
 
 /// The state of fetched data.
@@ -26,10 +28,18 @@ pub enum RemoteState<T> {
     Failed(Problem),
 }
 
-type Fetch<T> = Box<dyn Fn() -> Answer<T>>;
+/// Data of any type, so that the code of its states is there once and not for each type.
+type Untyped = Arc<dyn Any + Send + Sync>;
 
-/// Stores an answer.
-type Apply = Box<dyn FnOnce()>;
+/// [`RemoteData`] without the type of the data.
+#[derive(Debug, Clone, Copy)]
+struct Remote {
+    state: RwSignal<RemoteState<Untyped>>,
+    refetches: RwSignal<u32>,
+}
+
+type Fetch<T> = Box<dyn Fn() -> Answer<T>>;
+type UntypedAnswer = LocalBoxFuture<'static, Result<Untyped, Problem>>;
 
 /// Fetches now, on `refetch`, and when a signal changes that `fetch` reads before it returns. The previous data
 /// stays until the new data arrives, so the page does not jump.
@@ -53,32 +63,21 @@ where
 }
 
 /// Boxed, so that the code is generic only over the data.
-fn start<T: Clone + Send + Sync + 'static>(fetch: Fetch<T>, ready: Signal<bool>) -> RemoteData<T> {
-    let data =
-        RemoteData { state: RwSignal::new(RemoteState::Loading), refetches: RwSignal::new(0) };
-    let store = move |answer: Result<T, Problem>| -> Apply {
-        Box::new(move || {
-            data.state.try_set(answer.map_or_else(RemoteState::Failed, RemoteState::Ready));
-        })
-    };
-    let fetch = move || fetch().map(store).boxed_local();
-    follow(data.refetches, ready, Box::new(move || data.is_missing()), Box::new(fetch));
-    data
+fn start<T: Send + Sync + 'static>(fetch: Fetch<T>, ready: Signal<bool>) -> RemoteData<T> {
+    let untyped = |data: T| -> Untyped { Arc::new(data) };
+    let fetch = move || fetch().map(move |answer| answer.map(untyped)).boxed_local();
+    RemoteData { remote: follow(ready, Box::new(fetch)), data: PhantomData }
 }
 
-/// Not generic, so that the code is not duplicated for each type of data.
-fn follow(
-    refetches: RwSignal<u32>,
-    ready: Signal<bool>,
-    is_missing: Box<dyn Fn() -> bool>,
-    fetch: Box<dyn Fn() -> LocalBoxFuture<'static, Apply>>,
-) {
+fn follow(ready: Signal<bool>, fetch: Box<dyn Fn() -> UntypedAnswer>) -> Remote {
+    let (state, refetches) = (RwSignal::new(RemoteState::Loading), RwSignal::new(0));
+    let remote = Remote { state, refetches };
     let latest = StoredValue::new(0_u32);
     let connection = expect_context::<Connection>();
     Effect::new(move |retried: Option<u32>| {
         let retries = connection.retries();
-        if retried.is_some_and(|retried| retried != retries) && is_missing() {
-            refetches.update(|refetches| *refetches += 1);
+        if retried.is_some_and(|retried| retried != retries) && remote.is_missing() {
+            remote.refetch();
         }
         retries
     });
@@ -91,12 +90,18 @@ fn follow(
         latest.set_value(current);
         let answer = fetch();
         spawn_local(async move {
-            let apply = answer.await;
+            let answer = answer.await;
             if latest.try_get_value() == Some(current) {
-                apply();
+                state.try_set(answer.map_or_else(RemoteState::Failed, RemoteState::Ready));
             }
         });
     });
+    remote
+}
+
+/// The data as their type.
+fn typed<T: Clone + 'static>(data: &Untyped) -> T {
+    data.downcast_ref::<T>().expect("they have the type with which they were fetched").clone()
 }
 
 /// Shows the data, a skeleton while it loads, or the problem with a retry button.
@@ -133,18 +138,24 @@ where
     T: Clone + Send + Sync + 'static,
     V: IntoView + 'static,
 {
-    dynamic(Box::new(move || match data.state.get() {
-        RemoteState::Ready(data) => view(data).into_any(),
+    shown(data.remote, shape, Box::new(move |data| view(typed(data)).into_any()))
+}
+
+fn shown(
+    remote: Remote,
+    shape: Skeleton,
+    view: Box<dyn Fn(&Untyped) -> AnyView + Send + Sync>,
+) -> impl IntoView {
+    dynamic(Box::new(move || match remote.state.get() {
+        RemoteState::Ready(data) => view(&data),
         // The banner shows a problem of the connection.
-        RemoteState::Failed(problem) if !problem.is_unreachable() => {
-            problem_panel(problem, data.refetches)
-        }
+        RemoteState::Failed(problem) if !problem.is_unreachable() => problem_panel(problem, remote),
         RemoteState::Loading | RemoteState::Failed(_) => skeleton(shape),
     }))
 }
 
-fn problem_panel(problem: Problem, refetches: RwSignal<u32>) -> AnyView {
-    let retry = Callback::new(move |()| refetches.update(|refetches| *refetches += 1));
+fn problem_panel(problem: Problem, remote: Remote) -> AnyView {
+    let retry = Callback::new(move |()| remote.refetch());
     view! { <ProblemPanel problem retry /> }.into_any()
 }
 
@@ -175,55 +186,44 @@ where
     T: Clone + Send + Sync + 'static,
     V: IntoView + 'static,
 {
-    let last = RwSignal::new(None::<T>);
-    let keep = move || data.data().map(|data| last.set(Some(data))).is_some();
-    let view = move || {
-        let data = Signal::derive(move || last.get().expect("it was there once and stays"));
-        view(data).into_any()
+    let view = move |last: RwSignal<Option<Untyped>>| {
+        let read = |data: &Option<Untyped>| typed(data.as_ref().expect("it was there and stays"));
+        view(Signal::derive(move || last.with(read))).into_any()
     };
-    latest(Latest {
-        keep: Box::new(keep),
-        status: Arc::new(move || data.status()),
-        refetches: data.refetches,
-        shape,
-        view: Box::new(view),
-    })
+    latest(data.remote, shape, Box::new(view))
 }
 
-/// The latest data and its view, without the type of the data.
-struct Latest {
-    /// Keeps the data, if it has arrived; tracked.
-    keep: Box<dyn Fn() -> bool>,
-    status: Arc<dyn Fn() -> RemoteState<()> + Send + Sync>,
-    refetches: RwSignal<u32>,
+/// `view` shows the last data that arrived.
+fn latest(
+    remote: Remote,
     shape: Skeleton,
-    view: Box<dyn Fn() -> AnyView + Send>,
-}
-
-fn latest(Latest { keep, status, refetches, shape, view }: Latest) -> AnyView {
+    view: Box<dyn Fn(RwSignal<Option<Untyped>>) -> AnyView + Send>,
+) -> AnyView {
+    let last = RwSignal::new(None);
     let ready = RwSignal::new(false);
     Effect::new(move |_| {
-        if keep() && !ready.get_untracked() {
-            ready.set(true);
+        if let RemoteState::Ready(data) = remote.state.get() {
+            last.set(Some(data));
+            if !ready.get_untracked() {
+                ready.set(true);
+            }
         }
     });
     let connection = expect_context::<Connection>();
-    let current = status.clone();
     Effect::new(move |_| {
-        if let RemoteState::Failed(problem) = current()
+        if let RemoteState::Failed(problem) = remote.status()
             && ready.get_untracked()
         {
             connection.report(problem);
         }
     });
-    let current = status.clone();
-    let problem = move || match current() {
+    let problem = move || match remote.status() {
         RemoteState::Failed(problem) if !ready.get() && !problem.is_unreachable() => {
-            Some(problem_panel(problem, refetches))
+            Some(problem_panel(problem, remote))
         }
         _ => None,
     };
-    let pending = move || match status() {
+    let pending = move || match remote.status() {
         RemoteState::Loading => true,
         RemoteState::Failed(problem) => problem.is_unreachable(),
         RemoteState::Ready(()) => false,
@@ -231,7 +231,7 @@ fn latest(Latest { keep, status, refetches, shape, view }: Latest) -> AnyView {
     let pending = Memo::new(move |_| pending());
     let shown = move || {
         if ready.get() {
-            view()
+            view(last)
         } else {
             view! { <Show when=move || pending.get()><LoadingSkeleton shape /></Show> }.into_any()
         }
@@ -239,28 +239,9 @@ fn latest(Latest { keep, status, refetches, shape, view }: Latest) -> AnyView {
     view! { {problem}{shown} }.into_any()
 }
 
-impl<T: Clone + Send + Sync + 'static> RemoteData<T> {
-    /// Fetches again.
-    pub fn refetch(self) {
+impl Remote {
+    fn refetch(self) {
         self.refetches.update(|refetches| *refetches += 1);
-    }
-
-    /// The state; tracked.
-    pub fn state(self) -> RemoteState<T> {
-        self.state.get()
-    }
-
-    /// Whether the first fetch has ended; tracked.
-    pub fn is_settled(self) -> bool {
-        self.state.with(|state| !matches!(state, RemoteState::Loading))
-    }
-
-    /// The problem, if the last fetch failed.
-    pub fn problem(self) -> Option<Problem> {
-        match self.status() {
-            RemoteState::Failed(problem) => Some(problem),
-            RemoteState::Loading | RemoteState::Ready(()) => None,
-        }
     }
 
     /// The state without the data; tracked.
@@ -278,11 +259,40 @@ impl<T: Clone + Send + Sync + 'static> RemoteData<T> {
             |state| matches!(state, RemoteState::Failed(problem) if problem.is_unreachable()),
         )
     }
+}
+
+impl<T: Clone + Send + Sync + 'static> RemoteData<T> {
+    /// Fetches again.
+    pub fn refetch(self) {
+        self.remote.refetch();
+    }
+
+    /// The state; tracked.
+    pub fn state(self) -> RemoteState<T> {
+        match self.remote.state.get() {
+            RemoteState::Loading => RemoteState::Loading,
+            RemoteState::Ready(data) => RemoteState::Ready(typed(&data)),
+            RemoteState::Failed(problem) => RemoteState::Failed(problem),
+        }
+    }
+
+    /// Whether the first fetch has ended; tracked.
+    pub fn is_settled(self) -> bool {
+        self.remote.status() != RemoteState::Loading
+    }
+
+    /// The problem, if the last fetch failed.
+    pub fn problem(self) -> Option<Problem> {
+        match self.remote.status() {
+            RemoteState::Failed(problem) => Some(problem),
+            RemoteState::Loading | RemoteState::Ready(()) => None,
+        }
+    }
 
     /// The data, once it has loaded.
     pub fn data(self) -> Option<T> {
-        match self.state.get() {
-            RemoteState::Ready(data) => Some(data),
+        match self.remote.state.get() {
+            RemoteState::Ready(data) => Some(typed(&data)),
             RemoteState::Loading | RemoteState::Failed(_) => None,
         }
     }
