@@ -9,7 +9,7 @@ use leptos::prelude::{document, request_animation_frame, window};
 use wasm_bindgen::{JsCast as _, JsValue};
 use web_sys::{Element, HtmlElement, MouseEvent, ScrollIntoViewOptions, ScrollLogicalPosition};
 
-pub use input::{is_for_control, is_typing};
+pub use input::{is_for_control, page_key, page_keys_on, switch_page_keys};
 pub use popover::{Anchor, hide_popover, is_popover_open, place_beside};
 pub use storage::{remove_stored, set_tab_value, store, stored, tab_value};
 
@@ -65,6 +65,11 @@ pub fn focus_first_invalid() {
 /// Focuses the first element of a selector once it has rendered.
 pub fn focus_rendered(selector: &'static str) {
     request_animation_frame(move || focus(document().query_selector(selector).ok().flatten()));
+}
+
+/// The first element of a selector, if it can have the focus.
+pub fn find(selector: &str) -> Option<HtmlElement> {
+    document().query_selector(selector).ok().flatten()?.dyn_into().ok()
 }
 
 /// Focuses an element, if there is one that takes focus.

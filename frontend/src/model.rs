@@ -10,6 +10,7 @@ pub mod backtest;
 pub mod ceilings;
 pub mod changes;
 pub mod chart;
+pub mod checklist;
 #[cfg(test)]
 mod colour;
 pub mod csv;

@@ -61,7 +61,7 @@ export async function walk(page, visit) {
     await page.getByRole("complementary").waitFor();
     await open();
     await links.first().waitFor();
-    const names = await links.allTextContents();
+    const names = await links.locator(".icon + span").allTextContents();
     for (const [at, name] of names.entries()) {
         if (at > 0) await open();
         await links.getByText(name, { exact: true }).click();

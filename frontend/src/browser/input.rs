@@ -4,6 +4,8 @@ use leptos::prelude::window;
 use wasm_bindgen::JsCast as _;
 use web_sys::{Element, EventTarget, KeyboardEvent, MouseEvent};
 
+use super::storage::{remove_stored, store, stored};
+
 /// Whether a press is for a control inside the listening element, selects a text, or is a shortcut of the browser.
 pub fn is_for_control(event: &MouseEvent) -> bool {
     let selects = window().get_selection().ok().flatten().is_some_and(|text| !text.is_collapsed());
@@ -14,10 +16,28 @@ pub fn is_for_control(event: &MouseEvent) -> bool {
         || event.button() != 0
 }
 
-/// Whether a key is typed into a field, belongs to a dialog or menu, or is a shortcut of the browser.
-pub fn is_typing(event: &KeyboardEvent) -> bool {
-    is_inside(event.target(), FIELDS) || event.ctrl_key() || event.meta_key() || event.alt_key()
+/// The pressed key, if it is for the page: it is not typed into a field, belongs to no dialog or menu, and is no shortcut of
+/// the browser. `None` while the person has switched these keys off.
+pub fn page_key(event: &KeyboardEvent) -> Option<String> {
+    let is_for_another = is_inside(event.target(), FIELDS)
+        || event.ctrl_key()
+        || event.meta_key()
+        || event.alt_key()
+        || event.default_prevented();
+    (!is_for_another && page_keys_on()).then(|| event.key())
 }
+
+/// Whether single keys are shortcuts.
+pub fn page_keys_on() -> bool {
+    stored(PAGE_KEYS).is_none()
+}
+
+/// Switches single keys as shortcuts on or off. Speech input, for one, types keys that nobody meant.
+pub fn switch_page_keys(on: bool) {
+    if on { remove_stored(PAGE_KEYS) } else { store(PAGE_KEYS, "off") }
+}
+
+const PAGE_KEYS: &str = "weir.page-keys";
 
 const CONTROLS: &str = "a, button, input, select, label, textarea, dialog, [popover]";
 const FIELDS: &str = "input:not([type=checkbox]), select, textarea, dialog, [popover]";

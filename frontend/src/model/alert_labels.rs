@@ -59,7 +59,7 @@ pub fn recently_fired(events: &[Event], now_ms: i64) -> Vec<(String, DateTime)> 
 }
 
 /// The time for which an alert that fired stands out.
-const RECENT_MS: i64 = 3_600_000;
+pub const RECENT_MS: i64 = 3_600_000;
 
 /// The whole numbers in a text such as `80, 90, 100`. Empty if any part is not a number, so that the API rejects the
 /// list.

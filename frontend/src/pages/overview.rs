@@ -1,6 +1,7 @@
 //! The traffic of the tenant, its state as one sentence, and what changed.
 
 mod changed;
+mod checklist;
 mod state;
 
 use leptos::prelude::*;
@@ -22,6 +23,7 @@ use crate::pages::traffic::{
     refresh,
 };
 use changed::{Changed, RULES_COMPARED};
+use checklist::Checklist;
 use state::StateSentence;
 
 #[component]
@@ -69,6 +71,7 @@ pub fn Overview() -> impl IntoView {
         </PageHeader>
         {move || traffic.first_shown.get().then(follow)}
         <StateSentence traffic rules />
+        <Checklist ready=traffic.first_shown />
         <div class="stack">{show_latest_shaped(traffic.summary, Skeleton::Tiles, move |summary| view! { <Totals summary first=now() last=durations() /> })}</div>
         <div class="stack"><TrafficChart traffic time /></div>
         <div class="columns">

@@ -1,10 +1,12 @@
 //! The frame around the pages of a tenant: navigation, tenant switch, account.
 
 mod account;
+mod fired;
 mod navigation;
 mod notices;
 mod palette;
 mod seen;
+mod shortcuts;
 mod status;
 mod tenant;
 
@@ -31,10 +33,12 @@ use crate::components::timer::repeat;
 use crate::pages::lazy::fetch_ahead;
 use crate::session::{Session, SessionState};
 pub use account::Account;
+use fired::provide_fired;
 use navigation::{BottomTabs, Navigation};
 use notices::Notices;
 use palette::Palette;
 use seen::provide_seen;
+use shortcuts::{Shortcuts, ShortcutsOpen};
 use status::StatusStrip;
 pub use tenant::TenantId;
 
@@ -70,6 +74,9 @@ fn Frame() -> impl IntoView {
     provide_context(me);
     provide_seen(api, tenant);
     let known = latest(me);
+    provide_fired(api, tenant, Signal::derive(move || known.with(Option::is_some)));
+    let (searching, shortcuts) = (RwSignal::new(false), RwSignal::new(false));
+    provide_context(ShortcutsOpen(shortcuts));
     let membership = Memo::new(move |_| {
         let id = tenant.get();
         known
@@ -113,7 +120,7 @@ fn Frame() -> impl IntoView {
                 <aside class="side">
                     <a class="brand" href="/"><Logo /></a>
                     <TenantSwitch known />
-                    <Palette />
+                    <Palette open=searching />
                     <Navigation />
                     <div class="side-foot"><StatusStrip /><Account /></div>
                 </aside>
@@ -123,6 +130,7 @@ fn Frame() -> impl IntoView {
                     {page}
                 </main>
                 <BottomTabs />
+                <Shortcuts open=shortcuts searching />
             </div>
         </Show>
     }

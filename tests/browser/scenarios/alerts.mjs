@@ -25,6 +25,7 @@ try {
         await page.reload();
         await makeAlert(page, shoot);
         await firesOnce(page, secret, shoot);
+        await countedOnEveryPage(page);
         await edit(page, shoot);
         await backtest(page, shoot);
         await failure(page, shoot);
@@ -44,6 +45,12 @@ try {
     });
 } finally {
     receiver.close();
+}
+
+async function countedOnEveryPage(page) {
+    await page.reload();
+    const pages = page.getByRole("navigation", { name: "Pages", exact: true });
+    await pages.getByRole("link", { name: "Alerts 1 fired in the last hour" }).waitFor(LATER);
 }
 
 async function makeWebhook(page, shoot) {

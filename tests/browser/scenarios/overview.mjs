@@ -26,6 +26,7 @@ await scenario("overview", async ({ page, shoot }) => {
     await signIn(page, { ...owner, next: `/t/${owner.tenant}/overview` });
     await heading(page, "Overview");
     await page.getByText("No denials in the last 24 hours").waitFor();
+    await firstSteps(page, ["Send the first check", "Create an alert"]);
     await shoot("overview-empty");
     await send();
     const tile = (name) => page.locator("dl").getByText(name, { exact: true }).locator("..");
@@ -40,6 +41,9 @@ await scenario("overview", async ({ page, shoot }) => {
     await counts(top, watched, ["0", "4"]);
     await page.getByText(/^Current rules: live on 2 of 2 gates/).waitFor(SLOWLY);
     await shoot("overview");
+    await page.reload();
+    await firstSteps(page, ["Create an alert"]);
+    await hideFirstSteps(page);
     await inTheList(page, shoot);
     await readByKeyboard(page);
     await legend(page);
@@ -48,6 +52,24 @@ await scenario("overview", async ({ page, shoot }) => {
     await withoutRedis(page, shoot);
     await ages(page);
 });
+
+/** The steps that are left lead to their pages. */
+async function firstSteps(page, expected) {
+    const steps = page.getByRole("region", { name: "First steps" });
+    await steps.getByText("Enforce a rule").waitFor();
+    assert.deepEqual(await steps.getByRole("link").allTextContents(), expected);
+    assert.equal(await steps.getByRole("listitem").filter({ hasText: "Done:" }).count(), 4 - expected.length);
+}
+
+/** Hidden steps stay hidden. */
+async function hideFirstSteps(page) {
+    const steps = page.getByRole("region", { name: "First steps" });
+    await steps.getByRole("button", { name: "Hide the first steps" }).click();
+    await steps.waitFor({ state: "detached" });
+    await page.reload();
+    await page.getByText(/^Current rules: live on 2 of 2 gates/).waitFor(SLOWLY);
+    assert.equal(await steps.count(), 0);
+}
 
 /** What a rule denied, and what it would have denied. */
 async function counts(top, rule, expected) {

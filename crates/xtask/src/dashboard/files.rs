@@ -193,7 +193,7 @@ const FIRST_BYTES_MAX: u64 = 430_000;
 /// The most bytes of each file that is fetched later.
 const PART_BYTES_MAX: u64 = 120_000;
 /// The most bytes of the first page and all parts.
-const ALL_BYTES_MAX: u64 = 1_080_000;
+const ALL_BYTES_MAX: u64 = 1_060_000;
 /// How the names of the parts begin that are fetched later.
 const PART: &str = "part";
 /// The name of parts that groups of pages share.

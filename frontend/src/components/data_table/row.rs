@@ -91,13 +91,11 @@ pub(super) fn GroupRow(table: Table, name: String, count: usize) -> impl IntoVie
 /// and `k` move between rows.
 pub(super) fn row_keys(table: Table, frame: NodeRef<html::Div>) -> WindowListenerHandle {
     window_event_listener(leptos::ev::keydown, move |event: KeyboardEvent| {
-        if browser::is_typing(&event) {
-            return;
-        }
+        let Some(key) = browser::page_key(&event) else { return };
         let Some(frame) = frame.get_untracked() else { return };
         let find = |selector: &str| frame.query_selector(selector).ok().flatten();
         let focused = find("tbody tr:focus-within");
-        match event.key().as_str() {
+        match key.as_str() {
             "x" if table.selected.is_some() => {
                 let row = focused.or_else(|| find("tr[data-id]:hover"));
                 let Some(id) = row.and_then(|row| row.get_attribute("data-id")) else { return };

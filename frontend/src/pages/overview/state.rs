@@ -5,11 +5,10 @@ use std::time::Duration;
 use leptos::prelude::*;
 use leptos_router::components::A;
 use weir_wire::replicas::Replicas;
-use weir_wire::stats::{Summary, Top};
+use weir_wire::stats::Top;
 use weir_wire::time::DateTime;
 
 use crate::api::Api;
-use crate::components::control_flow::Show;
 use crate::components::remote_data::{RemoteData, fetch_data};
 use crate::components::time::{Clock, RelativeTime};
 use crate::components::timer::repeat;
@@ -36,10 +35,6 @@ pub(super) fn StateSentence(traffic: Traffic, rules: RemoteData<Top>) -> impl In
     // A failed refetch leaves the last sentence, as it leaves the figures; the banner says so.
     let found = Memo::new(move |last: Option<&Option<Health>>| {
         current().or_else(|| last.cloned().flatten())
-    });
-    let unused = Memo::new(move |_| {
-        let checks = |summary: Summary| summary.counts.checks() + summary.previous.checks();
-        traffic.summary.data().is_some_and(|summary| checks(summary) == 0)
     });
     let clock = expect_context::<Clock>();
     let fired = Memo::new(move |_| {
@@ -70,9 +65,6 @@ pub(super) fn StateSentence(traffic: Traffic, rules: RemoteData<Top>) -> impl In
         <section class=class aria-label="State">
             <p class="health-text" role="status"><span class="health-sign" aria-hidden="true">{sign}</span>{text}</p>
             {alerts}
-            <Show when=move || unused.get()>
-                <p><A href=move || tenant.page("start")>"Get started"</A>": create a rule and send the first check."</p>
-            </Show>
             <p class="note">
                 "Current rules: "{rules}". "<A href=move || tenant.page("gates")>"Gates"</A>
             </p>

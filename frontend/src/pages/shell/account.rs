@@ -5,6 +5,7 @@ use leptos::task::spawn_local;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
 
+use super::shortcuts::ShortcutsOpen;
 use super::tenant::TenantId;
 use crate::api::Api;
 use crate::components::icon::Icon;
@@ -34,6 +35,10 @@ pub fn Account() -> impl IntoView {
     let start = move || {
         tenant.map(|tenant| view! { <MenuLink icon="rocket" text="Get started" href=tenant.page_now("start") /> })
     };
+    let shortcuts = use_context::<ShortcutsOpen>();
+    let shortcuts = move || {
+        shortcuts.map(|open| view! { <MenuItem icon="keyboard" text="Keyboard shortcuts" on_press=move |()| open.0.set(true) /> })
+    };
     view! {
         <Menu label class="account" trigger=trigger.into_any()>
             {[("system", "monitor", "System theme"), ("light", "sun", "Light theme"), ("dark", "moon", "Dark theme")]
@@ -47,6 +52,7 @@ pub fn Account() -> impl IntoView {
                 })}
             <MenuSeparator />
             {start()}
+            {shortcuts()}
             <MenuExternal icon="book-open" text="Guide" href="/guide/" />
             <MenuExternal icon="external-link" text="API reference" href="/docs" />
             <MenuSeparator />

@@ -4,6 +4,7 @@ use leptos::prelude::*;
 use leptos_router::components::A;
 use leptos_router::hooks::use_location;
 
+use super::fired::Fired;
 use super::tenant::{GROUPS, Page, TenantId};
 use crate::components::dialog::Drawer;
 use crate::components::icon::Icon;
@@ -25,7 +26,14 @@ fn groups() -> Vec<impl IntoView> {
 fn link(page: &Page) -> impl IntoView + use<> {
     let tenant = expect_context::<TenantId>();
     let Page { path, name, icon } = *page;
-    view! { <A href=move || tenant.page(path)><Icon name=icon /><span>{name}</span></A> }
+    let count = (path == "alerts").then(|| {
+        let fired = expect_context::<Fired>().0;
+        move || {
+            let count = Some(fired.get()).filter(|count| *count > 0);
+            count.map(|count| view! { <span class="nav-count">{count}<span class="hidden">" fired in the last hour"</span></span> })
+        }
+    });
+    view! { <A href=move || tenant.page(path)><Icon name=icon /><span>{name}</span>{count}</A> }
 }
 
 /// The tabs of narrow screens. The last one opens the links to all pages.

@@ -21,10 +21,9 @@ use crate::model::{override_labels, subject};
 
 /// The button that opens the palette, and the palette.
 #[component]
-pub(super) fn Palette() -> impl IntoView {
+pub(super) fn Palette(open: RwSignal<bool>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let access = expect_context::<Access>();
-    let open = RwSignal::new(false);
     // Refetched each time the palette opens; the previous entries are searchable meanwhile.
     let loaded_entries = fetch_data(move || {
         let is_open = open.get();

@@ -1,0 +1,73 @@
+//! The first steps of a tenant, until all are done or the person hides them.
+
+use futures_util::FutureExt as _;
+use leptos::prelude::*;
+use leptos_router::components::A;
+
+use crate::api::{Api, Problem, StatsScope};
+use crate::browser;
+use crate::components::icon::Icon;
+use crate::components::remote_data::fetch_after;
+use crate::model::checklist::{Step, steps};
+use crate::pages::shell::TenantId;
+
+/// A line with the steps. It has its height before the steps are known, so that nothing moves when they are. The browser
+/// remembers that a tenant needs it no longer.
+#[component]
+pub(super) fn Checklist(#[prop(into)] ready: Signal<bool>) -> impl IntoView {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let ended = format!("weir.first-steps.{}", tenant.now());
+    let shown = RwSignal::new(browser::stored(&ended).is_none());
+    let found = fetch_after(Signal::derive(move || ready.get() && shown.get()), move || {
+        first_steps(api, tenant.get()).boxed_local()
+    });
+    let ended = StoredValue::new(ended);
+    let end = move || ended.with_value(|ended| browser::store(ended, "ended"));
+    let hide = move |_| {
+        end();
+        shown.set(false);
+    };
+    let line = move || {
+        let steps = found.data()?;
+        let open = steps.iter().filter(|step| !step.done).count();
+        if open == 0 {
+            end();
+            return None;
+        }
+        let items = steps.map(|step| item(tenant, step));
+        Some(view! {
+            <h2>"First steps"</h2>
+            <ol>{items}</ol>
+            <button type="button" class="button plain-button icon-button" aria-label="Hide the first steps" on:click=hide>
+                <Icon name="x" />
+            </button>
+        })
+    };
+    move || {
+        shown
+            .get()
+            .then(|| view! { <section class="checklist" aria-label="First steps">{line}</section> })
+    }
+}
+
+fn item(tenant: TenantId, Step { text, page, done }: Step) -> impl IntoView {
+    if done {
+        view! { <li class="done"><Icon name="check" /><span class="hidden">"Done: "</span>{text}</li> }
+            .into_any()
+    } else {
+        view! { <li><A href=move || tenant.page(page)>{text}</A></li> }.into_any()
+    }
+}
+
+async fn first_steps(api: Api, tenant: String) -> Result<[Step; 4], Problem> {
+    let to_ms = browser::now_ms();
+    let (from_ms, namespace) = (to_ms - LATELY_MS, String::new());
+    let about = StatsScope { tenant: tenant.clone(), rule: None, namespace, from_ms, to_ms };
+    let rules = api.some_rules(&tenant, "").await?.data;
+    let checks = api.summary(&about).await?.counts.checks();
+    let alerts = api.alerts(&tenant).await?.len();
+    Ok(steps(&rules, checks, alerts))
+}
+
+/// The time in which a check counts as sent.
+const LATELY_MS: i64 = 7 * 24 * 3_600_000;
