@@ -59,7 +59,7 @@ pub(super) fn Shortcuts(
 const FILTER: &str = "main input[type=search]";
 const MAIN_ACTION: &str = "main header.page-head .primary";
 
-/// What each key does, for people.
+/// The meaning of each key, with the key.
 const KEYS: [(&str, &[&str]); 8] = [
     ("Search or jump to a page", &["Ctrl", "K"]),
     ("Filter the page, or search", &["/"]),
