@@ -18,6 +18,7 @@ await scenario("viewer", async ({ page, shoot }) => {
 
     let explained = 0;
     await walk(page, async (name) => {
+        if (name === "Overview") await page.getByRole("region", { name: "First steps" }).getByText("Create an alert").waitFor();
         explained += await reasons(page, name);
         if (name === "Overrides") assert.ok(await page.getByRole("button", { name: "Export CSV" }).isEnabled());
         // Even that of the viewer's own name, as long as the name is unchanged.

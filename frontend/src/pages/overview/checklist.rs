@@ -3,7 +3,9 @@
 use futures_util::FutureExt as _;
 use leptos::prelude::*;
 use leptos_router::components::A;
+use weir_wire::tenants::Role;
 
+use crate::access::Access;
 use crate::api::{Api, Problem, StatsScope};
 use crate::browser;
 use crate::components::icon::Icon;
@@ -16,6 +18,7 @@ use crate::pages::shell::TenantId;
 #[component]
 pub(super) fn Checklist(#[prop(into)] ready: Signal<bool>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let access = expect_context::<Access>();
     let ended = format!("weir.first-steps.{}", tenant.now());
     let shown = RwSignal::new(browser::stored(&ended).is_none());
     let found = fetch_after(Signal::derive(move || ready.get() && shown.get()), move || {
@@ -34,7 +37,8 @@ pub(super) fn Checklist(#[prop(into)] ready: Signal<bool>) -> impl IntoView {
             end();
             return None;
         }
-        let items = steps.map(|step| item(tenant, step));
+        let can_edit = access.has(Role::Editor);
+        let items = steps.map(|step| item(tenant, step, can_edit));
         Some(view! {
             <h2>"First steps"</h2>
             <ol>{items}</ol>
@@ -50,12 +54,15 @@ pub(super) fn Checklist(#[prop(into)] ready: Signal<bool>) -> impl IntoView {
     }
 }
 
-fn item(tenant: TenantId, Step { text, page, done }: Step) -> impl IntoView {
+/// An open step leads to its page, for those who can do it.
+fn item(tenant: TenantId, Step { text, page, done }: Step, can_edit: bool) -> impl IntoView {
     if done {
         view! { <li class="done"><Icon name="check" /><span class="hidden">"Done: "</span>{text}</li> }
             .into_any()
-    } else {
+    } else if can_edit {
         view! { <li><A href=move || tenant.page(page)>{text}</A></li> }.into_any()
+    } else {
+        view! { <li>{text}</li> }.into_any()
     }
 }
 
