@@ -64,7 +64,11 @@ pub fn focus_first_invalid() {
 
 /// Focuses the first element of a selector once it has rendered.
 pub fn focus_rendered(selector: &'static str) {
-    request_animation_frame(move || focus(document().query_selector(selector).ok().flatten()));
+    request_animation_frame(move || {
+        if let Some(element) = find(selector) {
+            drop(element.focus());
+        }
+    });
 }
 
 /// The first element of a selector, if it can have the focus.

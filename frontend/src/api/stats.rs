@@ -17,6 +17,12 @@ pub struct StatsScope {
 }
 
 impl StatsScope {
+    /// All of a tenant in the last `ms` milliseconds.
+    pub fn last(tenant: String, ms: i64) -> Self {
+        let to_ms = browser::now_ms();
+        Self { tenant, rule: None, namespace: String::new(), from_ms: to_ms - ms, to_ms }
+    }
+
     fn query(&self) -> String {
         let (from, to) = (browser::rfc3339(self.from_ms), browser::rfc3339(self.to_ms));
         let mut query = format!("from={from}&to={to}");

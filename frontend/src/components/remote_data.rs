@@ -200,13 +200,10 @@ fn latest(
     view: Box<dyn Fn(RwSignal<Option<Untyped>>) -> AnyView + Send>,
 ) -> AnyView {
     let last = RwSignal::new(None);
-    let ready = RwSignal::new(false);
+    let ready = Memo::new(move |_| last.with(Option::is_some));
     Effect::new(move |_| {
         if let RemoteState::Ready(data) = remote.state.get() {
             last.set(Some(data));
-            if !ready.get_untracked() {
-                ready.set(true);
-            }
         }
     });
     let connection = expect_context::<Connection>();

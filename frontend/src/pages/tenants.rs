@@ -8,7 +8,6 @@ use weir_wire::sessions::Membership;
 
 use crate::access::role_name;
 use crate::api::{Api, StatsScope};
-use crate::browser;
 use crate::components::control_flow::Show;
 use crate::components::feedback::{Empty, LoadingSkeleton};
 use crate::components::field::TextField;
@@ -111,11 +110,7 @@ fn row(membership: Membership, with_traffic: bool) -> impl IntoView {
 #[component]
 fn LastHour(tenant: String) -> impl IntoView {
     let api = expect_context::<Api>();
-    let summary = fetch_data(move || {
-        let (tenant, to_ms) = (tenant.clone(), browser::now_ms());
-        let from_ms = to_ms - HOUR_MS;
-        api.summary(&StatsScope { tenant, rule: None, namespace: String::new(), from_ms, to_ms })
-    });
+    let summary = fetch_data(move || api.summary(&StatsScope::last(tenant.clone(), HOUR_MS)));
     let text = move || match summary.data() {
         Some(summary) => last_hour(&summary.counts),
         None => "\u{a0}".to_owned(),

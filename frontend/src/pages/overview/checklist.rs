@@ -32,8 +32,7 @@ pub(super) fn Checklist(#[prop(into)] ready: Signal<bool>) -> impl IntoView {
     };
     let line = move || {
         let steps = found.data()?;
-        let open = steps.iter().filter(|step| !step.done).count();
-        if open == 0 {
+        if steps.iter().all(|step| step.done) {
             end();
             return None;
         }
@@ -67,9 +66,7 @@ fn item(tenant: TenantId, Step { text, page, done }: Step, can_edit: bool) -> im
 }
 
 async fn first_steps(api: Api, tenant: String) -> Result<[Step; 4], Problem> {
-    let to_ms = browser::now_ms();
-    let (from_ms, namespace) = (to_ms - LATELY_MS, String::new());
-    let about = StatsScope { tenant: tenant.clone(), rule: None, namespace, from_ms, to_ms };
+    let about = StatsScope::last(tenant.clone(), LATELY_MS);
     let rules = api.some_rules(&tenant, "").await?.data;
     let checks = api.summary(&about).await?.counts.checks();
     let alerts = api.alerts(&tenant).await?.len();

@@ -90,10 +90,8 @@ async fn inspect(
     if alone {
         subjects.push(Subject::new());
     } else {
-        let to_ms = browser::now_ms();
-        let (tenant, rule) = (tenant.to_owned(), Some(rule_id.clone()));
-        let about =
-            StatsScope { tenant, rule, namespace: String::new(), from_ms: to_ms - DAY_MS, to_ms };
+        let rule = Some(rule_id.clone());
+        let about = StatsScope { rule, ..StatsScope::last(tenant.to_owned(), DAY_MS) };
         let top = api
             .top(&about, "subject", 10)
             .await?

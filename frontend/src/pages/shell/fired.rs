@@ -18,12 +18,7 @@ pub(super) struct Fired(pub(super) Memo<usize>);
 
 /// Provides [`Fired`], which is read every minute once `ready` holds.
 pub(super) fn provide_fired(api: Api, tenant: TenantId, ready: Signal<bool>) {
-    let events = fetch_after(ready, move || {
-        let (tenant, to_ms) = (tenant.get(), browser::now_ms());
-        let namespace = String::new();
-        let from_ms = to_ms - RECENT_MS;
-        api.events(&StatsScope { tenant, rule: None, namespace, from_ms, to_ms })
-    });
+    let events = fetch_after(ready, move || api.events(&StatsScope::last(tenant.get(), RECENT_MS)));
     repeat(|| Some(Duration::from_mins(1)), move || events.refetch());
     let count = |found: Events| recently_fired(&found.data, browser::now_ms()).len();
     provide_context(Fired(events.latest(count)));

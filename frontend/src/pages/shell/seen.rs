@@ -5,7 +5,6 @@ use leptos::task::spawn_local;
 
 use super::tenant::TenantId;
 use crate::api::{Api, StatsScope};
-use crate::browser;
 use crate::components::seen::SeenAttributes;
 use crate::model::seen::KnownAttributes;
 
@@ -26,14 +25,7 @@ pub(super) fn provide_seen(api: Api, tenant: TenantId) {
 
 /// A failure gives fewer suggestions.
 async fn load(api: Api, tenant: String) -> KnownAttributes {
-    let to_ms = browser::now_ms();
-    let day = StatsScope {
-        tenant: tenant.clone(),
-        rule: None,
-        namespace: String::new(),
-        from_ms: to_ms - DAY_MS,
-        to_ms,
-    };
+    let day = StatsScope::last(tenant.clone(), DAY_MS);
     let (rules, top, denials) = futures_util::future::join3(
         api.some_rules(&tenant, ""),
         api.top(&day, "subject", SUBJECTS),

@@ -22,7 +22,7 @@ pub(super) fn Shortcuts(
         match key.as_str() {
             "?" => open.set(true),
             "/" => match browser::find(FILTER) {
-                Some(filter) => browser::focus(Some(filter.into())),
+                Some(filter) => drop(filter.focus()),
                 None => searching.set(true),
             },
             "c" => match browser::find(MAIN_ACTION) {
