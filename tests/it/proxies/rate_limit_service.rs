@@ -75,13 +75,20 @@ impl Fixture {
 
     /// Starts an Envoy before a gate, with a key and further changes of the file. Returns when it knows that the gate is healthy.
     async fn envoy(&self, gate: usize, key: &str, changes: Replacements) -> Proxy {
+        let envoy = self.starting_envoy(gate, key, changes).await;
+        self.until_gate_is_healthy(&envoy).await;
+        envoy
+    }
+
+    /// The same, but returns as soon as Envoy forwards requests.
+    async fn starting_envoy(&self, gate: usize, key: &str, changes: Replacements) -> Proxy {
         let around = Surroundings {
             gate: &self.services[gate],
             application: self.application.port,
             key,
             own_timeouts: false,
         };
-        let proxy = Proxy::of_files(Kind::Envoy, &FILES, |_, ports| {
+        Proxy::of_files(Kind::Envoy, &FILES, |_, ports| {
             let mut all = envoy_addresses(&around, "8082", ports);
             all.push(("weir_KEY", key.to_owned()));
             all.push(("timeout: 0.1s", "timeout: 20s".to_owned()));
@@ -89,13 +96,15 @@ impl Fixture {
             all.extend(changes);
             all
         })
-        .await;
+        .await
+    }
+
+    async fn until_gate_is_healthy(&self, envoy: &Proxy) {
         until(seconds(30), "the gate is healthy", async || {
-            let text = page(&self.tenant, &format!("{}/clusters", proxy.admin)).await;
+            let text = page(&self.tenant, &format!("{}/clusters", envoy.admin)).await;
             text.lines().any(|line| line.starts_with("weir::127") && line.ends_with("::healthy"))
         })
         .await;
-        proxy
     }
 
     async fn get(&self, envoy: usize, path: &str, user: Option<&str>) -> Reply {
@@ -205,6 +214,17 @@ async fn stopped_gate_lets_requests_pass_or_refuses_them_as_configured() {
     let after = fixture.counter(&fixture.envoys[0], "ratelimit.failure_mode_allowed").await;
     assert_eq!(after, before + 1);
     get(&fixture.tenant, &closed, "/", Some("ada")).await.expect(500);
+}
+
+#[tokio::test]
+async fn envoy_that_started_before_the_gate_asks_it_soon() {
+    let (fixture, _) = Fixture::start(1, &[rule("per-user", &["user"], 1)]).await;
+    fixture.gates[0].stop();
+    let envoy = fixture.starting_envoy(0, &fixture.tenant.key, Vec::new()).await;
+    fixture.gates[0].start_again();
+    fixture.until_gate_is_healthy(&envoy).await;
+    get(&fixture.tenant, &envoy, "/", Some("ada")).await.expect(200);
+    get(&fixture.tenant, &envoy, "/", Some("ada")).await.expect(429);
 }
 
 #[tokio::test]
