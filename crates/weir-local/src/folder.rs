@@ -1,15 +1,14 @@
 //! The data folder of a server: private to the account of the server, and reachable by it.
 //!
-//! If the account cannot pass through a folder above the requested one (the home of root is closed to other accounts), a
-//! folder in `/var/tmp` replaces it. The name of the replacement is derived from the requested path, so the next start finds
-//! the same data.
+//! If the account cannot pass through a folder above the requested one (the home of root is closed to other accounts), the
+//! requested path is a link to a folder in `/var/tmp`. Whoever removes the link, or a folder above it, starts from nothing.
 
 use std::fs;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use crate::{Account, LocalError};
+use crate::{Account, LocalError, secret};
 
 /// Prepares `wanted`, or its replacement, for `account`. Returns the folder in use.
 pub(crate) fn prepare(wanted: &Path, account: &Account) -> Result<PathBuf, LocalError> {
@@ -21,7 +20,7 @@ pub(crate) fn prepare(wanted: &Path, account: &Account) -> Result<PathBuf, Local
         create_parents(&wanted, account)?;
         wanted
     } else {
-        shared_parent().join(format!("weir-{:016x}", hash(&wanted)))
+        replacement(&wanted)?
     };
     make_private(&folder, account)?;
     Ok(folder)
@@ -108,14 +107,37 @@ pub(crate) fn reachable(path: &Path, account: &Account) -> bool {
     })
 }
 
+/// The folder to which the link at `wanted` leads. Makes a link with a new name if there is none.
+fn replacement(wanted: &Path) -> Result<PathBuf, LocalError> {
+    if let Ok(folder) = fs::read_link(wanted) {
+        return Ok(folder);
+    }
+    if let Some(parent) = wanted.parent() {
+        fs::create_dir_all(parent).map_err(LocalError::file("create", parent))?;
+    }
+    let folder = shared_parent().join(format!("weir-{}", secret::random_name()?));
+    symlink(&folder, wanted).map_err(LocalError::file("make the link", wanted))?;
+    Ok(folder)
+}
+
 fn shared_parent() -> &'static Path {
     let persistent = Path::new("/var/tmp");
     if persistent.is_dir() { persistent } else { Path::new("/tmp") }
 }
 
-/// FNV-1a, which gives the same result on every machine and in every release. The path of the data depends on it.
-fn hash(path: &Path) -> u64 {
-    path.as_os_str().as_encoded_bytes().iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::of_process;
+
+    #[test]
+    fn replacement_is_found_again_until_a_folder_above_its_link_is_removed() {
+        let data_dir = of_process().path().join("closed");
+        let wanted = data_dir.join("postgres");
+        let first = replacement(&wanted).unwrap();
+        assert_eq!(replacement(&wanted).unwrap(), first);
+        assert_eq!(fs::read_link(&wanted).unwrap(), first);
+        fs::remove_dir_all(&data_dir).unwrap();
+        assert_ne!(replacement(&wanted).unwrap(), first);
+    }
 }
