@@ -107,11 +107,16 @@ async fn workers_are_killed(tenant: &Tenant<'_>, gates: &[&Server]) {
     for next in order {
         workers[next].kill();
     }
+    let (killed, mut last_missed) = (Instant::now(), Duration::ZERO);
     let took = until(millis(LEASE_MS) + seconds(10), "all places are free", async || {
-        free_places(tenant, gates[0]).await == CAPACITY
+        let asked = killed.elapsed();
+        let all_free = free_places(tenant, gates[0]).await == CAPACITY;
+        last_missed = if all_free { last_missed } else { asked };
+        all_free
     })
     .await;
-    assert!(took <= millis(LEASE_MS + 500), "the places were free after {took:?}");
+    // The answer of a busy machine can be late, but what it says was so when it was asked for or later.
+    assert!(last_missed <= millis(LEASE_MS + 500), "a place was taken after {last_missed:?}");
     let spans: Vec<_> = workers.into_iter().flat_map(Worker::spans).collect();
     let most = most_at_once(&spans);
     print(&format!("{} spans of work, {most} at once at most; free after {took:?}", spans.len()));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{Server, Stack, Tenant, millis, seconds, until};
+use crate::harness::{Server, Stack, Tenant, seconds, until};
 
 fn limited_to(limit: u64) -> Value {
     json!({ "name": "per-user", "count_by": ["user"],
@@ -121,7 +121,6 @@ fn copy_of(gate: &Server) -> PathBuf {
 async fn until_copied(gate: &Server, tenant: &Tenant<'_>) {
     let copy = copy_of(gate);
     until(seconds(20), "the copy holds the rule", async || {
-        tokio::time::sleep(millis(20)).await;
         let text = std::fs::read_to_string(&copy).unwrap_or_default();
         text.contains(&tenant.id) && text.contains("per-user")
     })

@@ -63,8 +63,8 @@ async fn killed_primary_degrades_the_checks_of_its_namespaces_alone() {
         let keys = cluster.nodes()[node].command("KEYS weir:*:s:*").expect("it answers");
         (0..NAMESPACES).filter(|at| keys.contains(&format!(":space-{at}:"))).collect()
     };
-    let killed = (0..3).find(|node| namespaces_of(*node).contains(&0)).expect("a primary of it");
-    let of_killed = namespaces_of(killed);
+    let mut nodes = (0..3).map(|node| (node, namespaces_of(node)));
+    let (killed, of_killed) = nodes.find(|(_, all)| all.contains(&0)).expect("a primary of it");
     assert!(of_killed.len() < NAMESPACES, "{of_killed:?}");
     cluster.nodes()[killed].kill().expect("it ran");
     let mut degraded = 0;
