@@ -14,6 +14,8 @@ use crate::rule::Rule;
 pub const RECORDED_BYTES_MAX: usize = 200;
 /// The threshold that includes every subject.
 pub const ALL: u32 = u32::MAX;
+/// The least mark, so the threshold 0 includes no subject and a full sample can always shrink.
+pub const MARK_MIN: u32 = 1;
 
 /// The parts of a namespace's checks that are recorded: the attributes that its rules use, and the subjects they count.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]
@@ -120,8 +122,8 @@ fn used_attributes(rule: &Rule) -> impl Iterator<Item = &str> {
     tested.chain(rule.count_by().iter().map(String::as_str))
 }
 
-/// FNV-1a, which is fast for short texts. A caller that chooses its subject can choose its mark; it gains nothing by
-/// being in the sample or not.
+/// FNV-1a, which is fast for short texts. A caller that chooses its subject can choose its mark: its checks then take the
+/// places of other checks of its tenant.
 struct Fnv(u64);
 
 impl Default for Fnv {
@@ -147,7 +149,7 @@ impl Fnv {
     }
 
     fn finish(&self) -> u32 {
-        u32::try_from(self.spread() >> 32).expect("half of the bits fit")
+        u32::try_from(self.spread() >> 32).expect("half of the bits fit").max(MARK_MIN)
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use weir_domain::names::ATTRIBUTES_MAX;
 use weir_domain::request::{Operation, Request};
-use weir_domain::sample::{ALL, RECORDED_BYTES_MAX, SamplePlan, recorded_value};
+use weir_domain::sample::{ALL, MARK_MIN, RECORDED_BYTES_MAX, SamplePlan, recorded_value};
 use weir_domain::time::Timestamp;
 use weir_wire::recorded_checks::RecordedChecks;
 
@@ -69,7 +69,7 @@ impl Sample {
     ) {
         self.checks_total += 1;
         self.since = Some(self.since.map_or(at, |since| since.min(at)));
-        let mark = self.plan.mark(request).unwrap_or(chance);
+        let mark = self.plan.mark(request).unwrap_or(chance.max(MARK_MIN));
         let full =
             self.checks.len() >= CHECKS_MAX || self.bytes >= BYTES_MAX || *free < CHECK_BYTES_MAX;
         if mark <= self.threshold && full {
@@ -94,7 +94,8 @@ impl Sample {
         self.checks.push(check);
     }
 
-    /// Drops subjects until at most `most` checks are left. Returns the number of bytes freed.
+    /// Drops subjects until at most `most` checks are left, at least one subject if there are more. Returns the number of
+    /// bytes freed.
     pub(super) fn shrink_to(&mut self, most: usize) -> usize {
         if self.checks.len() > most {
             let mut marks: Vec<u32> = self.checks.iter().map(|check| check.mark).collect();

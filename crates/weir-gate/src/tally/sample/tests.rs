@@ -99,6 +99,18 @@ fn subject_with_too_many_checks_is_dropped() {
     assert!(!counts.contains_key("busy") && threshold < ALL);
 }
 
+/// Of all subjects, that with the least mark is dropped last. A caller can choose such a subject.
+#[test]
+fn subject_with_the_least_mark_is_dropped_too() {
+    let user = "u-0mv94fz";
+    assert_eq!(mark(&["user".to_owned()], |_| Some(user)), Some(MARK_MIN));
+    let (mut sample, mut free) = (sample(), 1_000_000);
+    for _ in 0..2 * CHECKS_MAX {
+        sample.offer(&request(user, 1, Operation::Consume), at(0), 0, &mut free);
+    }
+    assert_eq!((sample.len(), sample.threshold(), free), (0, 0, 1_000_000));
+}
+
 /// Memory for about a hundred checks, and long values.
 #[test]
 fn size_is_bounded_and_the_sampled_subjects_are_complete() {
