@@ -34,14 +34,17 @@ pub(super) struct Targets {
 /// The webhooks of a tenant.
 #[derive(Debug, Default)]
 struct Known {
+    /// The end of the last query.
     tried_at: Option<Instant>,
+    /// The end of the last query that succeeded.
     read_at: Option<Instant>,
     targets: Vec<Arc<OpenTarget>>,
 }
 
 /// The age up to which webhooks are used without a query.
 const FRESH: Duration = Duration::from_secs(5);
-/// The age from which an unknown id causes a query, because the webhook can be new.
+/// The age from which an unknown id causes a query, because the webhook can be new. After a query that failed, the next one
+/// also waits for this time.
 const RENEWED: Duration = Duration::from_secs(1);
 /// The age up to which they are used while Postgres does not answer.
 const USABLE: Duration = Duration::from_mins(10);
@@ -69,10 +72,12 @@ impl Targets {
         let is_recent =
             |at: Option<Instant>, age: Duration| at.is_some_and(|at| at.elapsed() < age);
         if !is_recent(known.read_at, age_max) && !is_recent(known.tried_at, RENEWED) {
+            let read = tokio::time::timeout(DEADLINE, self.read(tenant)).await;
+            // Those who waited for this query send none of their own.
             known.tried_at = Some(Instant::now());
-            match tokio::time::timeout(DEADLINE, self.read(tenant)).await {
+            match read {
                 Ok(Ok(targets)) => {
-                    (known.targets, known.read_at) = (targets, Some(Instant::now()));
+                    (known.targets, known.read_at) = (targets, known.tried_at);
                 }
                 Ok(Err(error)) => {
                     tracing::warn!(reason = error.reason(), "could not read webhooks");
@@ -122,5 +127,37 @@ impl OpenTarget {
         let Some(secret) = self.secret.clone() else { return Vec::new() };
         let previous = self.previous.iter().filter(|(_, expires_at)| *expires_at > now);
         std::iter::once(secret).chain(previous.map(|(secret, _)| secret.clone())).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use futures_util::FutureExt as _;
+    use weir_store::{PoolSettings, Role};
+    use weir_webhook::SealingKey;
+
+    use super::*;
+
+    /// With a silent Postgres, calls that waited for a query would otherwise send one after another, each for a second.
+    #[tokio::test]
+    async fn after_a_query_that_failed_nobody_waits_for_another() {
+        let silent = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = silent.local_addr().expect("it has an address");
+        let url = format!("postgres://weir@{address}/weir");
+        let store = Store::connect(&url, Role::Gate, &PoolSettings::default()).expect("valid");
+        let sealing = Sealing::new(&[SealingKey::derive(b"seed")]).expect("a key");
+        let targets = Targets::new(store, sealing);
+        let (tenant, webhook) = (TenantId::from_u128(1), WebhookId::from_u128(2));
+        // A busy machine can be late by itself, but not each time.
+        for _ in 0..5 {
+            let first = targets.find(tenant, webhook).await;
+            assert!(matches!(first, Err(Unreadable)), "{first:?}");
+            if targets.find(tenant, webhook).now_or_never().is_some() {
+                return;
+            }
+        }
+        panic!("each call sent a query");
     }
 }
