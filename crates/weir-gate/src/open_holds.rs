@@ -5,11 +5,18 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-/// Holds, by the random bits of their ids. The leases of one check share them.
 #[derive(Debug, Default)]
-pub(crate) struct OpenHolds(Mutex<HashMap<[u8; 16], Open>>);
+pub(crate) struct OpenHolds(Mutex<Holds>);
+
+#[derive(Debug, Default)]
+struct Holds {
+    /// By the random bits of their ids. The leases of one check share them.
+    open: HashMap<[u8; 16], Open>,
+    /// The time at which those that had ended were removed to make room.
+    swept_at: Option<Instant>,
+}
 
 #[derive(Debug)]
 struct Open {
@@ -19,54 +26,66 @@ struct Open {
 
 /// The most ids. Further holds are not counted.
 const IDS_MAX: usize = 100_000;
+/// The shortest time between two searches for holds that have ended, which look at every id.
+const SWEEP_EVERY: Duration = Duration::from_secs(1);
 
 impl OpenHolds {
     /// Adds a hold, or another one with the same id.
     pub(crate) fn opened(&self, id: [u8; 16], ends: Instant, now: Instant) {
-        let mut open = self.open();
-        if open.len() >= IDS_MAX && !open.contains_key(&id) {
-            open.retain(|_, open| open.ends > now);
-            if open.len() >= IDS_MAX {
+        let mut holds = self.lock();
+        if holds.open.len() >= IDS_MAX && !holds.open.contains_key(&id) {
+            holds.sweep(now);
+            if holds.open.len() >= IDS_MAX {
                 return;
             }
         }
-        let entry = open.entry(id).or_insert(Open { count: 0, ends });
+        let entry = holds.open.entry(id).or_insert(Open { count: 0, ends });
         entry.count += 1;
         entry.ends = entry.ends.max(ends);
     }
 
     /// Lets the holds of an id end later.
     pub(crate) fn renewed(&self, id: [u8; 16], ends: Instant) {
-        if let Some(open) = self.open().get_mut(&id) {
+        if let Some(open) = self.lock().open.get_mut(&id) {
             open.ends = open.ends.max(ends);
         }
     }
 
     /// Removes one hold of an id.
     pub(crate) fn closed(&self, id: [u8; 16]) {
-        let mut open = self.open();
-        if let Some(entry) = open.get_mut(&id) {
+        let mut holds = self.lock();
+        if let Some(entry) = holds.open.get_mut(&id) {
             entry.count -= 1;
             if entry.count == 0 {
-                open.remove(&id);
+                holds.open.remove(&id);
             }
         }
     }
 
     /// Removes all holds of an id.
     pub(crate) fn closed_all(&self, id: [u8; 16]) {
-        self.open().remove(&id);
+        self.lock().open.remove(&id);
     }
 
     /// The number of holds whose time has not passed.
     pub(crate) fn count(&self, now: Instant) -> u64 {
-        let mut open = self.open();
-        open.retain(|_, open| open.ends > now);
-        open.values().map(|open| open.count).sum()
+        let mut holds = self.lock();
+        holds.open.retain(|_, open| open.ends > now);
+        holds.open.values().map(|open| open.count).sum()
     }
 
-    fn open(&self) -> MutexGuard<'_, HashMap<[u8; 16], Open>> {
+    fn lock(&self) -> MutexGuard<'_, Holds> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Holds {
+    /// Removes the holds whose time has passed, unless that was done a moment ago.
+    fn sweep(&mut self, now: Instant) {
+        if self.swept_at.is_none_or(|at| now.saturating_duration_since(at) >= SWEEP_EVERY) {
+            self.swept_at = Some(now);
+            self.open.retain(|_, open| open.ends > now);
+        }
     }
 }
 
@@ -105,6 +124,9 @@ mod tests {
         (0..IDS_MAX).for_each(|at| holds.opened(id(at), later, now));
         holds.opened(id(IDS_MAX), later, now);
         assert_eq!(holds.count(now), IDS_MAX as u64);
+        let soon = later - Duration::from_millis(1);
+        holds.opened(id(IDS_MAX), later, soon);
+        assert_eq!(holds.lock().swept_at, Some(now), "all ids are looked at once a second");
         holds.opened(id(IDS_MAX), later + Duration::from_secs(1), later);
         assert_eq!(holds.count(later), 1);
     }
