@@ -78,15 +78,18 @@ async fn job_passes_at_once_or_waits_and_can_be_read_and_cancelled() {
     let gate = &stack.gates[0];
     let defer = async |body: &Value| tenant.ask(gate, "/defer", body).await;
 
-    let passed = defer(&job(&target, 1, 1)).await.expect(200);
+    let payload = json!({ "place": [[8.5, 47.4], []], "number": 1 });
+    let mut body = job(&target, 1, 1);
+    body["payload"] = payload.clone();
+    let passed = defer(&body).await.expect(200);
     assert!(passed.allowed() && passed.header("ratelimit").is_some(), "{}", passed.body);
     assert_eq!(receiver.count(), 1);
     let message = receiver.received().messages[0].clone();
     assert_eq!(message.id, passed.text("/deferred"));
     assert!(message.signature.starts_with("v1,"), "{}", message.signature);
     assert_eq!(message.body["type"], "deferred");
-    assert_eq!(message.body["data"]["payload"], json!({ "account": 1, "number": 1 }));
-    let repeated = defer(&job(&target, 1, 1)).await.expect(202);
+    assert_eq!(message.body["data"]["payload"], payload);
+    let repeated = defer(&body).await.expect(202);
     assert_eq!((&repeated.body["state"], receiver.count()), (&json!("delivered"), 1));
 
     let first = defer(&job(&target, 1, 2)).await.expect(202);

@@ -21,7 +21,7 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use weir_domain::id::{DeferredId, TenantId};
 use weir_domain::matching::LIMITS_PER_CHECK_MAX;
-use weir_http::json::{Json, JsonText};
+use weir_http::json::{Json, JsonText, JsonWithValue};
 use weir_http::params::{NoQuery, Path};
 use weir_http::problem::Problem;
 use weir_redis::deferred::{DeferredJob, JobState, NewJob, Settled, Stored, WAITING_MAX};
@@ -66,7 +66,7 @@ pub(crate) async fn defer(
     State(state): State<GateState>,
     caller: Caller,
     _: NoQuery,
-    Json(body): Json<DeferBody>,
+    JsonWithValue(body): JsonWithValue<DeferBody>,
 ) -> Result<Response, Problem> {
     let deferred = body.parse().map_err(Problem::invalid)?;
     let deferral = deferral(&state)?;

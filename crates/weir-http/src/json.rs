@@ -26,6 +26,10 @@ use crate::unique_keys::UniqueKeys;
 #[derive(Debug, Clone, Copy)]
 pub struct Json<T>(pub T);
 
+/// A JSON body with a part that can be any JSON value, such as a list of lists. None of its other lists holds structs.
+#[derive(Debug, Clone, Copy)]
+pub struct JsonWithValue<T>(pub T);
+
 /// An answer whose body is JSON text.
 #[derive(Debug, Clone)]
 pub struct JsonText(pub Vec<u8>);
@@ -59,11 +63,15 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
-        if !is_json(request.headers()) {
-            let detail = "send the body as `Content-Type: application/json`";
-            return Err(Problem::new(ErrorCode::UnsupportedMediaType, detail));
-        }
-        parse(&read(request).await?).map(Self)
+        parse(&read_json(request).await?).map(Self)
+    }
+}
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonWithValue<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        parse_unique::<T, true>(&read_json(request).await?).map(Self)
     }
 }
 
@@ -104,7 +112,11 @@ impl IntoResponse for JsonText {
 
 /// Parses a body as the extractor does, for handlers that also need the bytes.
 pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
-    parse_once::<UniqueKeys>(bytes)?;
+    parse_unique::<T, false>(bytes)
+}
+
+fn parse_unique<T: DeserializeOwned, const NESTED_LISTS: bool>(bytes: &[u8]) -> Result<T, Problem> {
+    parse_once::<UniqueKeys<NESTED_LISTS>>(bytes)?;
     // Derived parsers also accept an array for a struct, field by field.
     if !bytes.trim_ascii_start().starts_with(b"{") {
         return Err(Problem::invalid_field("body", "must be a JSON object"));
@@ -135,6 +147,14 @@ fn parse_strict<T: Strict>(bytes: &[u8]) -> Result<T, Problem> {
         return Ok(body);
     }
     parse(bytes)
+}
+
+async fn read_json(request: Request) -> Result<Bytes, Problem> {
+    if !is_json(request.headers()) {
+        let detail = "send the body as `Content-Type: application/json`";
+        return Err(Problem::new(ErrorCode::UnsupportedMediaType, detail));
+    }
+    read(request).await
 }
 
 /// Reads a body as the extractor does: bounded in size and time.

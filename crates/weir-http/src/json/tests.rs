@@ -74,6 +74,27 @@ async fn each_way_of_being_wrong_has_its_status_and_field() {
     }
 }
 
+#[derive(Debug, Deserialize)]
+struct WithValue {
+    value: serde_json::Value,
+}
+
+#[tokio::test]
+async fn part_that_can_be_any_value_can_hold_lists_of_lists_but_no_repeated_name() {
+    let parsed = async |body: &'static str| {
+        let request = request("application/json", body);
+        JsonWithValue::<WithValue>::from_request(request, &()).await
+    };
+    for value in ["[[8.5,47.4],[]]", "[{\"a\":[[[1]]]}]"] {
+        let body = format!("{{\"value\":{value}}}").leak();
+        let JsonWithValue(read) = parsed(body).await.expect("accepted");
+        assert_eq!(read.value.to_string(), value);
+    }
+    for body in ["{\"value\":[[{\"a\":1,\"a\":2}]]}", "[[1]]", "{\"value\":[[1]}"] {
+        assert!(parsed(body).await.is_err(), "{body}");
+    }
+}
+
 #[tokio::test]
 async fn other_content_types_and_large_bodies_are_refused() {
     for mime in ["text/plain", "application/x-www-form-urlencoded", "", "application/jsonx"] {
