@@ -315,9 +315,9 @@ impl Algorithm {
         if let Self::Concurrency(own) = self { Some(own.lease_ms()) } else { None }
     }
 
-    /// The length of its window in pictures.
-    pub fn drawn_window_ms(&self) -> u64 {
-        self.definition().drawn_window_ms()
+    /// The usual length of its window: that of pictures, and by which an edited limit is found again.
+    pub fn usual_window_ms(&self) -> u64 {
+        self.definition().usual_window_ms()
     }
 
     /// A sentence on the simplifications of the pictures; empty for most algorithms.

@@ -229,13 +229,13 @@ impl Rule {
 }
 
 /// The slots for `after` that retain counters: a limit takes the slot of the first unclaimed limit of the same algorithm and
-/// window, else of the first of the same algorithm, else a new one.
+/// window or period, else of the first of the same algorithm, else a new one.
 pub fn carry_slots(before: &[Limit], after: &[Limit], next: u16) -> Slots {
     let mut unclaimed: Vec<&Limit> = before.iter().collect();
     let mut taken: Vec<Option<u16>> = vec![None; after.len()];
     for any_window in [false, true] {
         let same = |a: &Algorithm, b: &Algorithm| {
-            a.name() == b.name() && (any_window || a.window_ms() == b.window_ms())
+            a.name() == b.name() && (any_window || a.usual_window_ms() == b.usual_window_ms())
         };
         for (limit, slot) in after.iter().zip(&mut taken).filter(|(_, slot)| slot.is_none()) {
             let found = unclaimed.iter().position(|old| same(&old.algorithm, &limit.algorithm));

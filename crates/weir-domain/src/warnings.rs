@@ -65,8 +65,12 @@ fn unleased(rule: &Rule) -> Option<String> {
     }
 }
 
-/// Whether `stricter` admits so little that `limit` can never be the one to deny.
+/// Whether `stricter` admits so little that `limit` can never be the one to deny. A limit that counts denials can: it also
+/// counts those of `stricter`.
 fn hides(stricter: &Algorithm, limit: &Algorithm) -> bool {
+    if limit.counts_denied() {
+        return false;
+    }
     let (Some(stricter), Some(limit)) = (stricter.bound(), limit.bound()) else { return false };
     match (stricter, limit) {
         (

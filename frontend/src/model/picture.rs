@@ -83,9 +83,9 @@ impl Picture {
     /// Simulates a rule with limits; `by_hand` are places below [`SLICES`]. `None` without limits.
     pub fn of(rule: &Rule, pattern: Pattern, by_hand: &[u64]) -> Option<Self> {
         let shown = (0..rule.limits().len())
-            .min_by_key(|at| rule.limits()[*at].algorithm.drawn_window_ms())?;
+            .min_by_key(|at| rule.limits()[*at].algorithm.usual_window_ms())?;
         let algorithm = &rule.limits()[shown].algorithm;
-        let (window_ms, limit) = (algorithm.drawn_window_ms(), algorithm.limit());
+        let (window_ms, limit) = (algorithm.usual_window_ms(), algorithm.limit());
         // A concurrency limit gives one place to a request, whatever its cost.
         let gives_leases = algorithm.lease_ms().is_some();
         let cost = if gives_leases { 1 } else { limit.div_ceil(DOTS_PER_LIMIT) };
@@ -226,7 +226,7 @@ fn meters(rule: &Rule, begin_us: u64) -> RuleMeters {
     let (tenant, id) = (TenantId::from_u128(0), RuleId::from_u128(0));
     let name = |part| CounterName { tenant, rule: id, part, subject: SubjectKey(0) };
     let bounds = |quota: &Quota| {
-        let length_us = Algorithm::Quota(quota.clone()).drawn_window_ms() * 1000;
+        let length_us = Algorithm::Quota(quota.clone()).usual_window_ms() * 1000;
         // Three periods, the length of the picture when it shows this limit.
         let bound = |at: u64| begin_us + length_us * at;
         PeriodBounds { limit: quota.limit(), bounds_us: [bound(0), bound(1), bound(2), bound(3)] }

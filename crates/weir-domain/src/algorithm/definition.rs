@@ -43,8 +43,8 @@ pub(crate) trait Definition {
         self.window_ms().unwrap_or(1).max(1)
     }
 
-    /// The length of its window in pictures.
-    fn drawn_window_ms(&self) -> u64 {
+    /// The usual length of its window: that of pictures, and by which an edited limit is found again.
+    fn usual_window_ms(&self) -> u64 {
         self.window_ms().unwrap_or(1).max(1)
     }
 

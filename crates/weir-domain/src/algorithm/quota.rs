@@ -153,7 +153,7 @@ impl Definition for Quota {
         (24 * days - put_forward) * 3_600_000
     }
 
-    fn drawn_window_ms(&self) -> u64 {
+    fn usual_window_ms(&self) -> u64 {
         let days = match self.calendar.period {
             Period::Day => 1,
             Period::Week => 7,

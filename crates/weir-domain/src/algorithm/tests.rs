@@ -327,7 +327,7 @@ fn every_kind_has_its_number_its_words_and_its_parameters() {
         assert!(!draft.describe().is_empty(), "{kind:?}");
         let algorithm = Algorithm::parse(draft).expect("ones are valid");
         assert_eq!((algorithm.kind(), algorithm.name()), (kind, kind.name()));
-        assert!(algorithm.drawn_window_ms() > 0 && algorithm.shortest_window_ms() > 0, "{kind:?}");
+        assert!(algorithm.usual_window_ms() > 0 && algorithm.shortest_window_ms() > 0, "{kind:?}");
         let stretch_us = algorithm.shortest_window_ms() * 1000;
         assert!(algorithm.worst_case(stretch_us, 1) >= 1, "{kind:?}");
     }

@@ -13,6 +13,10 @@ fn log(limit: u64, window_ms: u64) -> LimitDraft {
     LimitDraft::SlidingWindowLog { limit, window_ms, count_denied: false }
 }
 
+fn quota(limit: u64, period: Period) -> LimitDraft {
+    LimitDraft::Quota { limit, period, time_zone: "UTC".to_owned(), anchor_day: 1 }
+}
+
 fn spacing(interval_ms: u64) -> LimitDraft {
     LimitDraft::Spacing { interval_ms }
 }
@@ -300,6 +304,13 @@ fn limit_of_the_same_window_is_distinguished_from_another_of_the_same_algorithm(
     ];
     let slots = slots_after(&edits);
     assert_eq!(slots, [vec![0, 1], vec![1, 0], vec![0, 1], vec![1]]);
+    let edits = [
+        vec![quota(5, Period::Day), quota(100, Period::Month)],
+        vec![quota(100, Period::Month), quota(5, Period::Day)],
+        vec![quota(200, Period::Month)],
+        vec![quota(9, Period::Week), quota(200, Period::Month)],
+    ];
+    assert_eq!(slots_after(&edits), [vec![0, 1], vec![1, 0], vec![1], vec![2, 1]]);
 }
 
 #[test]
@@ -327,7 +338,10 @@ fn limit_that_can_never_deny_is_warned_of() {
     assert_eq!(said(vec![log(5, 60_000), fixed(9, 1_000)]), hidden(1, 0));
     assert_eq!(said(vec![fixed(10, 1_000), fixed(10, 1_000)]), hidden(1, 0));
     assert_eq!(said(vec![spacing(10), spacing(20)]), hidden(0, 1));
+    let locks_out =
+        LimitDraft::SlidingWindowLog { limit: 20, window_ms: 60_000, count_denied: true };
     for fine in [
+        vec![log(5, 60_000), locks_out],
         vec![log(5, 1_000), log(10, 60_000)],
         vec![fixed(10, 1_000), fixed(10, 2_500)],
         vec![fixed(5, 60_000), log(9, 1_000)],

@@ -12,7 +12,7 @@ fn passed(limits: &[LimitBody], stretch_ms: u64, times: &[u64]) -> u64 {
     let mut picture = Picture::of(&rule, Pattern::ByHand, &[]).expect("it limits");
     (picture.cost, picture.level) = (1, Vec::new());
     let shown = (0..limits.len())
-        .find(|at| rule.limits()[*at].algorithm.drawn_window_ms() == picture.window_ms)
+        .find(|at| rule.limits()[*at].algorithm.usual_window_ms() == picture.window_ms)
         .expect("one of them is drawn");
     picture.run(&rule, shown, times);
     picture.window_ms = stretch_ms;
