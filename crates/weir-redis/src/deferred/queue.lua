@@ -206,9 +206,15 @@ local function cancel(id, only)
     return { settled = false }
   end
   if state.state == 'waiting' then
+    local was_first = first(state.order) == id
     stop_waiting(id, state)
+    if was_first and call('HEXISTS', states, 'claim:' .. state.order) == 0 then
+      -- The next job does not wait for the time of this one.
+      release(state.order, 0)
+    end
   end
   remove(id)
+  announce()
   return { settled = true }
 end
 

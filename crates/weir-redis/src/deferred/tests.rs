@@ -104,6 +104,32 @@ async fn claim_that_is_over_changes_nothing_and_the_next_one_of_the_order_follow
     assert_eq!(usage, QueueUse { waiting: 0, bytes: 0, failed: 0 });
 }
 
+/// The time of a job that was denied is not that of the jobs behind it.
+#[tokio::test]
+async fn next_job_is_due_when_the_first_is_cancelled_while_it_waits() {
+    let (queue, tenant) = (queue(), TenantId::from_u128(0xdefe_0007));
+    let Stored::Stored { claim: Some(claim), state, .. } = put(&queue, tenant, 1, 7).await else {
+        panic!("the caller claims the first job")
+    };
+    put(&queue, tenant, 2, 7).await;
+    let (id, order) = (DeferredId::from_u128(1), state.order.as_str());
+    assert!(queue.settle(tenant, (id, order, claim), &Settled::Denied(HOUR)).await.expect("Redis"));
+    assert!(queue.take(tenant, 10).await.expect("Redis").jobs.is_empty());
+    assert!(queue.cancel(tenant, id).await.expect("Redis"));
+    let taken = queue.take(tenant, 10).await.expect("Redis").jobs;
+    assert_eq!(taken.iter().map(|job| job.id).collect::<Vec<_>>(), [DeferredId::from_u128(2)]);
+
+    // A job that is attempted keeps its claim, and the last one leaves nothing behind.
+    assert!(queue.cancel(tenant, taken[0].id).await.expect("Redis"));
+    put(&queue, tenant, 3, 7).await;
+    assert!(queue.take(tenant, 10).await.expect("Redis").jobs.is_empty(), "one at a time");
+    assert!(settle(&queue, tenant, &taken[0], Settled::Delivered).await);
+    let taken = queue.take(tenant, 10).await.expect("Redis").jobs;
+    assert!(settle(&queue, tenant, &taken[0], Settled::Denied(HOUR)).await);
+    assert!(queue.cancel(tenant, taken[0].id).await.expect("Redis"));
+    assert_eq!(queue.take(tenant, 10).await.expect("Redis").next, None);
+}
+
 #[tokio::test]
 async fn failed_job_is_a_dead_letter_that_can_wait_again_or_be_removed() {
     let (queue, tenant) = (queue(), TenantId::from_u128(0xdefe_0003));
