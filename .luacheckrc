@@ -6,7 +6,7 @@ read_globals = {
   "redis", "struct", "cjson", "KEYS", "ARGV",
   -- Numbers that source.rs writes into the script.
   "CONSUME", "PEEK", "REFUND", "INSPECT", "RECORD", "RESERVE", "COMMIT", "EXHAUST", "ACQUIRE", "RENEW", "RELEASE",
-  "CONSUME_ONE",
+  "CONSUME_ONE", "SETTLED",
   "EXHAUSTED_UNITS", "SPACING", "CONCURRENCY", "RESERVED_MAX_US", "FOREVER",
   "SLACK_US", "STEP_US", "EXACT_MAX", "COUNT_MAX", "LOGGED", "LOG_LIMIT_MAX", "BUCKET_LEVEL_MAX",
 }

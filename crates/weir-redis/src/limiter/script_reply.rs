@@ -8,7 +8,7 @@ use weir_domain::time::Micros;
 
 use super::asked::Answer;
 use super::script::{Encoded, Expected};
-use super::source::FOREVER;
+use super::source::{FOREVER, SETTLED};
 use crate::error::RedisError;
 
 const NUMBERS_PER_LIMIT: usize = 5;
@@ -108,14 +108,14 @@ impl<I: Iterator<Item = Value>> Answers<'_, I> {
         self.numbers = rest;
         let text = self.text()?;
         let mut record = Answers { now: self.now, numbers, texts: std::iter::empty() };
+        // The rules have possibly changed since, so the record itself says whether it has a settlement.
+        let settled = record.ends_with_settlement();
         let decisions = match length / 8 {
             1 => Ok(Vec::new()),
-            count => {
-                let settlements = usize::from(expected.settlement.is_some());
-                record.decisions((count / NUMBERS_PER_LIMIT).saturating_sub(settlements))
-            }
+            count => record.decisions(count / NUMBERS_PER_LIMIT - usize::from(settled)),
         };
-        let settlement = expected.settlement.map(|make| record.settlement(make)).transpose();
+        let make = expected.settlement.filter(|_| settled);
+        let settlement = make.map(|make| record.settlement(make)).transpose();
         Ok(match (decisions, String::from_utf8(text), settlement) {
             (Ok(decisions), Ok(text), Ok(None)) => Answer::Repeated(self.now, text, decisions),
             (Ok(decisions), Ok(text), Ok(Some(settlement))) => {
@@ -149,9 +149,18 @@ impl<I: Iterator<Item = Value>> Answers<'_, I> {
         Ok(decisions)
     }
 
-    /// Reads the numbers after the decisions of a reserve or commit.
+    #[expect(clippy::cast_precision_loss, reason = "it is exactly representable")]
+    fn ends_with_settlement(&self) -> bool {
+        let start = self.numbers.len().checked_sub(NUMBERS_PER_LIMIT * 8);
+        let last = start.and_then(|start| self.numbers[start..].first_chunk());
+        last.is_some_and(|bytes| f64::from_le_bytes(*bytes) == SETTLED as f64)
+    }
+
+    /// Reads the numbers after the decisions that state what became of a reservation or of leases.
     fn settlement(&mut self, make: fn(u64, u64) -> Settlement) -> Result<Settlement, RedisError> {
-        self.take()?;
+        if self.take()? != SETTLED {
+            return Err(RedisError::BadReply("no settlement"));
+        }
         let settlement = make(self.take()?, self.take()?);
         self.take()?;
         self.take()?;

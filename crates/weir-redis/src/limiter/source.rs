@@ -133,6 +133,10 @@ const RELEASE: u64 = 11;
 /// A consume whose only rule has one limit and nothing else (`script`).
 pub(super) const CONSUME_ONE: u64 = 12;
 
+/// The first of the five numbers after the decisions that state what became of a reservation or of leases. Decisions begin
+/// with 0 or 1.
+pub(super) const SETTLED: u64 = 7;
+
 /// The number that a name in capitals stands for. `None` if there is no such name.
 fn constant(name: &str) -> Option<i64> {
     let number = match name {
@@ -148,6 +152,7 @@ fn constant(name: &str) -> Option<i64> {
         "RENEW" => RENEW,
         "RELEASE" => RELEASE,
         "CONSUME_ONE" => CONSUME_ONE,
+        "SETTLED" => SETTLED,
         "EXHAUSTED_UNITS" => EXHAUSTED_UNITS,
         "SPACING" => u64::from(Kind::Spacing.number()),
         "CONCURRENCY" => u64::from(Kind::Concurrency.number()),

@@ -169,7 +169,7 @@ if of_lease then
   else
     call('ZREM', key, member)
   end
-  local answer = pack('<ddddd', 0, 0, now, 0, 0)
+  local answer = pack('<ddddd', SETTLED, 0, now, 0, 0)
   parts[#parts + 1] = answer
   if record then
     call('HSET', record, 'fingerprint', fingerprint, 'text', text, 'numbers', answer)
@@ -512,11 +512,11 @@ for h = 1, with_reservations and writes and hash_count or 0 do
   end
 end
 if operation == RESERVE or operation == EXHAUST then
-  parts[#parts + 1] = pack('<ddddd', 0, amount, ends, 0, 0)
+  parts[#parts + 1] = pack('<ddddd', SETTLED, amount, ends, 0, 0)
 elseif operation == COMMIT then
-  parts[#parts + 1] = pack('<ddddd', 0, released, cost, 0, 0)
+  parts[#parts + 1] = pack('<ddddd', SETTLED, released, cost, 0, 0)
 elseif acquires then
-  parts[#parts + 1] = pack('<ddddd', 0, 0, now, 0, 0)
+  parts[#parts + 1] = pack('<ddddd', SETTLED, 0, now, 0, 0)
 end
 if record and (passes[0] or tonumber(record_ms) > 0) then
   call('HSET', record, 'fingerprint', fingerprint, 'text', text, 'numbers', table.concat(parts, '', first_part))

@@ -28,9 +28,9 @@
 -- with more work. The numbers are now_us, and for each check
 --   decided     for each limit: allowed (0, 1), remaining, reset_after_ms, retry_after_ms (FOREVER: never),
 --               delay_ms; a check without limits: 4
---               of a RESERVE or COMMIT five numbers follow: 0, the units (RESERVE: held, 0 if denied; COMMIT: no longer
+--               of a RESERVE or COMMIT five numbers follow: SETTLED, the units (RESERVE: held, 0 if denied; COMMIT: no longer
 --               held), the end in µs (RESERVE) or the units charged (COMMIT), 0, 0
---               of an ACQUIRE, RENEW or RELEASE: 0, 0, now_us, 0, 0
+--               of an ACQUIRE, RENEW or RELEASE: SETTLED, 0, now_us, 0, 0
 --   repeated    2, the count of the numbers that follow, the numbers of the first answer; its text is the next text
 --   misused     3: the idempotency key belongs to another request
 --   unreadable  5: a key holds another type than it should; the key is the next text

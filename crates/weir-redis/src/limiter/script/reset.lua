@@ -26,8 +26,9 @@ local function release(key, names)
       end
     end
     if #left * 12 + 24 < #member then
-      call('ZREM', key, member)
+      -- In this order the key is never empty, and keeps its expiry.
       call('ZADD', key, members[i + 1], member:sub(1, 24) .. table.concat(left))
+      call('ZREM', key, member)
     end
   end
 end

@@ -31,6 +31,28 @@ async fn repeat_gets_the_first_answer_and_takes_nothing() {
     }
 }
 
+/// What is read of a record depends on the record and not on the rules of the repeat.
+#[tokio::test]
+async fn repeat_gets_the_first_answer_although_the_rule_gained_or_lost_a_concurrency_limit() {
+    let places = LimitDraft::Concurrency { capacity: 9, lease_ms: 60_000 };
+    let plain = [charge_of(1, vec![five_a_minute()])];
+    let with_places = [charge_of(1, vec![five_a_minute(), places])];
+    for (before, after) in [(&plain, &with_places), (&with_places, &plain)] {
+        let fixture = Fixture::new().await;
+        for (key, allowed) in [("first", true), ("second", false)] {
+            let asked = |rules| vec![Asked { cost: 3, ..fixture.with_key(1, rules, key) }];
+            let first = match fixture.check_all(asked(before)).await.remove(0) {
+                Answer::Decided(_, decisions) | Answer::Settled(_, None, decisions, _) => decisions,
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(first[0].allowed, allowed, "{key}");
+            let again = fixture.check_all(asked(after)).await.remove(0);
+            let Answer::Repeated(_, _, decisions) = again else { panic!("{again:?}") };
+            assert_eq!(decisions, first, "{key}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn key_of_another_request_is_refused_and_takes_nothing() {
     let fixture = Fixture::new().await;

@@ -300,6 +300,9 @@ async fn reset_releases_what_is_held_and_its_commit_still_charges() {
         [window(10)[0].clone(), charge_of(2, vec![of_kind(Kind::TokenBucket, 10, HOUR_MS)])];
     let (_, open) = hold(&mut fixture, (1, false), 6, &rules).await.1.expect("held");
     fixture.limiter.reset(fixture.tenant, "test", &rules[0]).await.expect("redis answers");
+    for (key, (_, ttl_ms)) in fixture.dump().await {
+        assert!(ttl_ms > 0, "{key} has no expiry");
+    }
     let decisions = fixture.check(Operation::Inspect, 1, &rules).await;
     assert_eq!((decisions[0].remaining, decisions[1].remaining), (10, 4), "of that rule alone");
     let operation = reserve(2, false);
