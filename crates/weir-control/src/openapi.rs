@@ -149,6 +149,12 @@ fn add_problems(path: &str, operation: &mut Operation, writes: bool) {
     if writes {
         problems.push(("403", "The request comes from another site's page"));
     }
+    if path.starts_with("/api/v1/tenants/{tenant}") {
+        problems.push((
+            "429",
+            "More requests than the ceiling of the tenant permits; `Retry-After` says when to ask again",
+        ));
+    }
     if path.contains('{') {
         problems.push(("404", "Not there, or of another tenant"));
         problems.push(("422", "A parameter contains a control character"));

@@ -16,6 +16,9 @@ pub(crate) enum Refusals {
     /// The key lacks the scope `check`
     #[response(status = 403, content_type = "application/problem+json")]
     NoScope(ProblemBody),
+    /// The body did not arrive in ten seconds
+    #[response(status = 408, content_type = "application/problem+json")]
+    TooSlow(ProblemBody),
     /// Over 64 KiB
     #[response(status = 413, content_type = "application/problem+json")]
     TooLarge(ProblemBody),
