@@ -5,7 +5,9 @@ use std::process::Output;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{Http, Reply, Stack, seconds, send, send_signal, shared, until, weir};
+use crate::harness::{
+    Http, PATIENT_MS, Reply, Stack, seconds, send, send_signal, shared, until, weir,
+};
 
 /// Runs `weir user …` or `weir sessions …` with a stack's database. Returns its output.
 fn command(stack: &Stack, args: &[&str], stdin: &str) -> String {
@@ -134,7 +136,7 @@ async fn sign_ups_are_confirmed_with_a_token_from_the_command_line() {
 /// All clients share one address, as behind a proxy.
 #[tokio::test]
 async fn guesses_by_others_keep_nobody_out_also_after_a_restart_and_all_sessions_can_be_ended() {
-    let stack = Stack::start(1_000).await;
+    let stack = Stack::start(PATIENT_MS).await;
     let email = "honest@example.com";
     command(&stack, &["user", "create", "--email", email], PASSWORD);
     let token = log_in(&stack, email, PASSWORD).await.expect(200).text("/access_token");

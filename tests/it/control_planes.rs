@@ -9,7 +9,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::harness::{
-    Server, Stack, Tenant, print, seconds, send_signal, shared, signing_key, until,
+    PATIENT_MS, Server, Stack, Tenant, print, seconds, send_signal, shared, signing_key, until,
 };
 
 /// The rounds of the test. In each, both control planes are killed while one of them sends.
@@ -90,7 +90,7 @@ async fn kill_and_restart(stack: &Stack, planes: [&Server; 2]) {
 
 #[tokio::test]
 async fn each_event_arrives_with_one_id_although_two_control_planes_are_killed_while_they_send() {
-    let mut stack = Stack::start(1_000).await;
+    let mut stack = Stack::start(PATIENT_MS).await;
     let [one, other] = [(); 2].map(|()| stack.another_control(stack.control_url()));
     for plane in [&one, &other] {
         stack.until_ready(plane).await;

@@ -16,7 +16,8 @@ use tokio::task::JoinSet;
 
 use self::receiver::{Mode, Receiver};
 use crate::harness::{
-    Http, Reply, Stack, Tenant, metric, print, seconds, send, send_signal, shared, try_send, until,
+    Http, PATIENT_MS, Reply, Stack, Tenant, metric, print, seconds, send, send_signal, shared,
+    try_send, until,
 };
 
 /// The jobs of the long test, unless `WEIR_TEST_DEFERRED_JOBS` states another number, a multiple of [`ACCOUNTS`].
@@ -116,7 +117,7 @@ async fn job_passes_at_once_or_waits_and_can_be_read_and_cancelled() {
 
 #[tokio::test]
 async fn delivery_is_repeated_charged_once_and_becomes_a_dead_letter_in_time() {
-    let stack = Stack::start(1_000).await;
+    let stack = Stack::start(PATIENT_MS).await;
     let stack = with_private_webhooks(stack).await;
     let tenant = Tenant::sign_up(&stack).await;
     let receiver = Receiver::start();
@@ -124,7 +125,7 @@ async fn delivery_is_repeated_charged_once_and_becomes_a_dead_letter_in_time() {
     rules(&tenant, 100, 60_000).await;
     receiver.received().mode = Mode::Refuse;
     let mut body = job(&target, 1, 1);
-    body["not_after_ms"] = json!(3_000);
+    body["not_after_ms"] = json!(8_000);
     let waiting = tenant.ask(&stack.gates[0], "/defer", &body).await.expect(202);
     let id = waiting.text("/deferred");
     let other = tenant.ask(&stack.gates[1], "/defer", &job(&target, 2, 1)).await.expect(202);
@@ -150,7 +151,7 @@ async fn delivery_is_repeated_charged_once_and_becomes_a_dead_letter_in_time() {
     })
     .await;
     receiver.received().mode = Mode::Accept;
-    until(seconds(20), "the other job is delivered", async || {
+    until(seconds(90), "the other job is delivered", async || {
         let job = of_job(&tenant, Method::GET, &other.text("/deferred")).await.expect(200);
         job.body["state"] == "delivered"
     })

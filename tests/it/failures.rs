@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{Stack, Tenant};
+use crate::harness::{PATIENT_MS, Stack, Tenant};
 
 /// The first cell of each row, and the file and the name of its test.
 const ROWS: [(&str, &str, &str); 28] = [
@@ -170,9 +170,9 @@ fn every_row_of_the_guide_has_a_test() {
 
 #[tokio::test]
 async fn gates_go_on_deciding_while_the_control_plane_is_away() {
-    let stack = Stack::start(1_000).await;
+    let stack = Stack::start(PATIENT_MS).await;
     let tenant = Tenant::sign_up(&stack).await;
-    let limits = json!([{ "algorithm": "fixed_window", "limit": 4, "window_ms": 3_600_000 }]);
+    let limits = json!([{ "algorithm": "sliding_window_log", "limit": 4, "window_ms": 3_600_000 }]);
     tenant.rule(&json!({ "name": "per-user", "count_by": ["user"], "limits": limits })).await;
     assert_eq!(stack.control.stop(), 0);
     let mut passed = 0;

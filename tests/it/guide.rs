@@ -2,11 +2,11 @@
 
 use reqwest::header::HeaderMap;
 
-use crate::harness::{Http, Stack};
+use crate::harness::{Http, PATIENT_MS, Stack};
 
 #[tokio::test]
 async fn guide_is_served_without_scripts() {
-    let stack = Stack::start(1_000).await;
+    let stack = Stack::start(PATIENT_MS).await;
     let get = async |path: &str| {
         let url = format!("{}{path}", stack.control.url);
         let response = Http::new().request(reqwest::Method::GET, &url).send().await;

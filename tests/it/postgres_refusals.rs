@@ -4,8 +4,8 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::harness::{
-    GateSettings, Http, Server, Stack, Tenant, metrics, print, seconds, shared, signing_key, until,
-    weir,
+    GateSettings, Http, PATIENT_MS, Server, Stack, Tenant, metrics, print, seconds, shared,
+    signing_key, until, weir,
 };
 
 fn limited_to(limit: u64) -> Value {
@@ -20,7 +20,7 @@ fn of(user: &str) -> Value {
 /// G-03: in the middle of a failover, or with a full disk.
 #[tokio::test]
 async fn read_only_postgres_is_unavailable_and_not_our_mistake() {
-    let stack = Stack::start(1_000).await;
+    let stack = Stack::start(PATIENT_MS).await;
     let tenant = Tenant::sign_up(&stack).await;
     tenant.rule(&limited_to(1000)).await;
     let sql = |text: &str| stack.postgres.psql("weir", &["-c", text]).expect("it answers");
@@ -56,7 +56,7 @@ async fn read_only_postgres_is_unavailable_and_not_our_mistake() {
 /// G-03: the disk of Postgres is full. The trigger raises the error that Postgres raises then.
 #[tokio::test]
 async fn full_disk_of_postgres_is_unavailable_and_logged_once() {
-    let stack = Stack::start(1_000).await;
+    let stack = Stack::start(PATIENT_MS).await;
     let tenant = Tenant::sign_up(&stack).await;
     tenant.rule(&limited_to(1000)).await;
     let sql = |text: &str| stack.postgres.psql("weir", &["-c", text]).expect("it answers");
@@ -80,7 +80,7 @@ async fn full_disk_of_postgres_is_unavailable_and_logged_once() {
 /// G-04: a row that this release cannot read.
 #[tokio::test]
 async fn unreadable_rule_is_listed_and_gates_apply_its_last_readable_revision() {
-    let stack = Stack::start(1_000).await;
+    let stack = Stack::start(PATIENT_MS).await;
     let tenant = Tenant::sign_up(&stack).await;
     let rule = tenant.rule(&limited_to(3)).await;
     let damage = "UPDATE rules
@@ -160,7 +160,7 @@ async fn serve_ends_when_its_login_in_postgres_has_too_many_rights() {
 /// A gate that cannot compare its rulebook with Postgres reports it, and refuses checks if its operator chose that.
 #[tokio::test]
 async fn stale_rulebook_is_reported_and_refused_where_the_operator_chose_that() {
-    let stack = Stack::start(1_000).await;
+    let stack = Stack::start(PATIENT_MS).await;
     let tenant = Tenant::sign_up(&stack).await;
     tenant.rule(&limited_to(1000)).await;
     let gate = |stale: &str| {

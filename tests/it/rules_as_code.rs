@@ -95,7 +95,7 @@ impl Ended {
 fn manifest(name: &str, limit: u64) -> String {
     format!(
         "apiVersion: weir/v1\nkind: Rule\nmetadata: {{ namespace: api, name: {name} }}\nspec:\n  \
-         count_by: [user]\n  limits:\n    - {{ algorithm: fixed_window, limit: {limit}, window: 1h }}\n"
+         count_by: [user]\n  limits:\n    - {{ algorithm: sliding_window_log, limit: {limit}, window: 1h }}\n"
     )
 }
 
@@ -160,7 +160,7 @@ async fn files_are_checked_planned_applied_exported_and_pruned() {
     let list = here.tenant.admin(Method::GET, "/rules?search=login", &Value::Null).await;
     let rule = &list.expect(200).body["data"][0];
     let edited = json!({ "namespace": "api", "name": "login", "count_by": ["user"],
-        "limits": [{ "algorithm": "fixed_window", "limit": 9, "window_ms": 3_600_000 }] });
+        "limits": [{ "algorithm": "sliding_window_log", "limit": 9, "window_ms": 3_600_000 }] });
     let path = format!("/rules/{}", rule["id"].as_str().expect("an id"));
     here.tenant.admin_if_match(Method::PUT, &path, Some("\"1\""), &edited).await.expect(200);
     let edited = here.tenant.admin(Method::GET, "/rules", &Value::Null).await.expect(200);

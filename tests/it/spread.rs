@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use weir_local::{RedisCluster, ScratchDir};
 
-use crate::harness::{GateSettings, Http, Server, Stack, Tenant, print, seconds, try_send, until};
+use crate::harness::{
+    GateSettings, Http, PATIENT_MS, Server, Stack, Tenant, print, seconds, try_send, until,
+};
 
 const QUOTA: u64 = 10_000;
 /// Checks in one request.
@@ -54,7 +56,7 @@ async fn send(gates: &[Server], key: &str, batches: u64) -> u64 {
 /// Acceptance check 12.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_namespace_uses_all_primaries_evenly_and_never_exceeds_its_leased_quota() {
-    let stack = Stack::start(1_000).await;
+    let stack = Stack::start(PATIENT_MS).await;
     let tenant = Tenant::sign_up(&stack).await;
     let put = |etag: &'static str, body: Value| {
         let tenant = tenant.clone();

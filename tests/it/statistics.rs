@@ -4,7 +4,9 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{Reply, Server, Stack, Tenant, print, seconds, send_signal, until};
+use crate::harness::{
+    PATIENT_MS, Reply, Server, Stack, Tenant, print, seconds, send_signal, until,
+};
 
 /// The requests that are sent, and the expected counts.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +61,7 @@ async fn failures(gate: &Server, tenant: &Tenant<'_>) -> u64 {
 
 #[tokio::test]
 async fn what_was_sent_is_what_is_counted() {
-    let stack = Stack::start(1_000).await;
+    let stack = Stack::start(PATIENT_MS).await;
     let tenant = Tenant::sign_up(&stack).await;
     let limits =
         json!([{ "algorithm": "fixed_window", "limit": 1_000_000, "window_ms": 3_600_000 }]);
@@ -110,6 +112,7 @@ async fn lost_by_killing(stack: &Stack, tenant: &Tenant<'_>, sent: &mut Sent) ->
     sent.more(tenant, &[0], 80).await;
     send_signal(gate.pid(), "KILL");
     until(seconds(10), "the gate is gone", async || gate.exit_code().is_some()).await;
+    stack.until_no_transaction().await;
     let counted = summary(tenant, None).await.expect("a summary");
     assert!(counted.allowed >= before.allowed && counted.allowed <= sent.allowed, "{counted:?}");
     assert!(counted.denied >= before.denied && counted.denied <= sent.denied, "{counted:?}");

@@ -76,7 +76,7 @@ async fn requests_of_callers_with_a_valid_key_continue_their_trace() {
     let request = fixture.tenant.http.request(Method::GET, &url).header("x-weir-key", &key);
     send(request.header("traceparent", traceparent(4))).await.expect(200);
 
-    let spans = receiver.until("four requests are traced", |spans| spans.len() >= 7).await;
+    let spans = receiver.until("four requests are traced", |spans| spans.len() >= 8).await;
     let names = ["POST /check", "POST /check", "POST /check/batch", "authorize"];
     for (trace, name) in (1..).zip(names) {
         let request = only(&spans, trace, name);

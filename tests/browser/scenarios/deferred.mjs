@@ -9,7 +9,7 @@ const home = `/t/${owner.tenant}`;
 const receiver = await receive();
 const { webhook } = await api("POST", `/tenants/${owner.tenant}/webhooks`, { name: "mailer", url: receiver.url }, owner);
 const key = await api("POST", `/tenants/${owner.tenant}/keys`, { name: "jobs", scopes: ["check"] }, owner);
-const limits = [{ algorithm: "fixed_window", limit: 1, window_ms: 3_600_000 }];
+const limits = [{ algorithm: "sliding_window_log", limit: 1, window_ms: 3_600_000 }];
 await api("POST", `/tenants/${owner.tenant}/rules`, { namespace: "email", name: "each", count_by: ["user"], limits }, owner);
 // The page reads the queue every five seconds.
 const LATER = { timeout: 30_000 };
@@ -30,7 +30,7 @@ try {
     });
     await scenario("deferred jobs of a viewer", async ({ page, shoot }) => {
         receiver.status = 500;
-        await defer("u-3", { not_after_ms: 1_000 });
+        await defer("u-3", { not_after_ms: 5_000 });
         const viewer = await colleague(owner, "deferring-viewer", "viewer");
         await signIn(page, { ...viewer, next: `${home}/deferred` });
         await heading(page, "Deferred jobs");
@@ -51,7 +51,7 @@ try {
 /** Refused jobs appear by themselves, with the reason. */
 async function fails(page, shoot) {
     receiver.status = 500;
-    for (const user of ["u-1", "u-2"]) await defer(user, { not_after_ms: 1_000 });
+    for (const user of ["u-1", "u-2"]) await defer(user, { not_after_ms: 5_000 });
     for (const user of ["u-1", "u-2"]) {
         await row(page, user).getByText("not delivered in time: the receiver answered 500").waitFor(LATER);
     }

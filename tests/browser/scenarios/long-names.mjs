@@ -34,7 +34,7 @@ await scenario("long names", async ({ page, shoot }) => {
 });
 
 async function prepare() {
-    const limits = [{ algorithm: "fixed_window", limit: 1, window_ms: 3_600_000 }];
+    const limits = [{ algorithm: "sliding_window_log", limit: 1, window_ms: 3_600_000 }];
     const body = { namespace: name, name, description: "مرحبا ".repeat(20), count_by: ["user"], limits };
     const rule = await api("POST", `${home}/rules`, body, owner);
     for (const user of users) {

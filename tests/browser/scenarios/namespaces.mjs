@@ -5,7 +5,7 @@ import { api, check, eventually, heading, loaded, newcomer, signIn, stack, scena
 
 const owner = await newcomer("spacer");
 const home = `/tenants/${owner.tenant}`;
-const limits = [{ algorithm: "fixed_window", limit: 1, window_ms: 3_600_000 }];
+const limits = [{ algorithm: "sliding_window_log", limit: 1, window_ms: 3_600_000 }];
 
 await scenario("namespaces", async ({ page, shoot }) => {
     for (const [namespace, name] of [["api", "login"], ["jobs", "export"]]) await prepare(namespace, name);

@@ -9,7 +9,7 @@ const name = `limited-${fresh}`;
 await api("POST", `/tenants/${owner.tenant}/rules`, {
     name,
     count_by: ["user"],
-    limits: [{ algorithm: "fixed_window", limit: 2, window_ms: 3600000 }],
+    limits: [{ algorithm: "sliding_window_log", limit: 2, window_ms: 3_600_000 }],
 }, owner);
 const { secret } = await api("POST", `/tenants/${owner.tenant}/keys`, { name: "k", scopes: ["check"] }, owner);
 
@@ -44,7 +44,7 @@ async function create(page, shoot) {
     await page.getByLabel("Reason").fill("a large customer");
     await shoot("override-new");
     await page.getByRole("button", { name: "Save override" }).click();
-    await row(page, "user u-vip").getByText("50 per hour (fixed window)").waitFor();
+    await row(page, "user u-vip").getByText("50 per hour", { exact: true }).waitFor();
     await row(page, "user u-vip").getByText("in 30 d").waitFor();
     const answer = await check(stack.gates[0], secret, { attributes: { user: "u-vip" } });
     assert.equal(answer.limit, 50, "the gate applies the override");

@@ -8,14 +8,14 @@ const name = `login-${fresh}`;
 await api("POST", `/tenants/${owner.tenant}/rules`, {
     name,
     count_by: ["user"],
-    limits: [{ algorithm: "fixed_window", limit: 3, window_ms: 3600000 }],
+    limits: [{ algorithm: "sliding_window_log", limit: 3, window_ms: 3_600_000 }],
 }, owner);
 const watched = `watched-${fresh}`;
 await api("POST", `/tenants/${owner.tenant}/rules`, {
     name: watched,
     mode: "shadow",
     count_by: ["user"],
-    limits: [{ algorithm: "fixed_window", limit: 3, window_ms: 3600000 }],
+    limits: [{ algorithm: "sliding_window_log", limit: 3, window_ms: 3_600_000 }],
 }, owner);
 const { secret } = await api("POST", `/tenants/${owner.tenant}/keys`, { name: "k", scopes: ["check"] }, owner);
 

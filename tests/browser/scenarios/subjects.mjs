@@ -5,7 +5,7 @@ import { api, check, colleague, fresh, heading, newcomer, signIn, stack, scenari
 
 const owner = await newcomer("supporter");
 const home = `/t/${owner.tenant}`;
-const limit = (most) => ({ algorithm: "fixed_window", limit: most, window_ms: 3_600_000 });
+const limit = (most) => ({ algorithm: "sliding_window_log", limit: most, window_ms: 3_600_000 });
 const [name, other] = [`login-${fresh}`, `search-${fresh}`];
 await api("POST", `/tenants/${owner.tenant}/rules`, { name, count_by: ["user"], limits: [limit(3)] }, owner);
 await api("POST", `/tenants/${owner.tenant}/rules`, { name: other, mode: "shadow", count_by: ["user"], limits: [limit(10)] }, owner);
@@ -29,7 +29,6 @@ await scenario("subjects", async ({ page, shoot }) => {
     await card.getByText("Override", { exact: true }).waitFor();
     await page.getByRole("article", { name: `${other} in default` }).getByText("4 of 10 left").waitFor();
     await page.getByRole("region", { name: "Latest denials" }).getByText("user u-1").first().waitFor(SLOWLY);
-    await shoot("subject");
 
     await page.getByRole("status", { name: "Notifications" }).getByRole("button", { name: "Undo" }).click();
     await card.getByText("0 of 3 left").waitFor(SLOWLY);
@@ -40,6 +39,7 @@ await scenario("subjects", async ({ page, shoot }) => {
     await card.getByRole("button", { name: "Block for 4 h" }).click();
     await card.getByText("Every check is denied").waitFor(SLOWLY);
     assert.equal(await allowed(), false, "blocked");
+    await shoot("subject");
     const latest = page.getByRole("region", { name: "Latest denials" });
     await latest.getByText("Never allowed").waitFor(SLOWLY);
     await latest.getByRole("link", { name: "Why" }).waitFor();

@@ -30,7 +30,7 @@ await scenario("tables", async ({ page, shoot }) => {
 });
 
 async function prepare() {
-    const limits = [{ algorithm: "fixed_window", limit: 1, window_ms: 3_600_000 }];
+    const limits = [{ algorithm: "sliding_window_log", limit: 1, window_ms: 3_600_000 }];
     for (const [namespace, name] of [["api", "login"], ["api", "search"], ["jobs", "export"], ["jobs", "report"]]) {
         await api("POST", `${home}/rules`, { namespace, name, count_by: ["user"], limits }, owner);
     }

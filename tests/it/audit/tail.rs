@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{Server, Stack, Tenant, print, seconds, send_signal, try_send, until};
+use crate::harness::{
+    PATIENT_MS, Server, Stack, Tenant, print, seconds, send_signal, try_send, until,
+};
 
 /// The kills of each control plane.
 const KILLS: usize = 4;
@@ -90,7 +92,7 @@ async fn kill(stack: &Stack, planes: &[Server; 2], progress: &Progress) {
 
 #[tokio::test]
 async fn reader_gets_each_entry_once_although_control_planes_are_killed_in_the_midst_of_commits() {
-    let stack = Stack::start(1_000).await;
+    let stack = Stack::start(PATIENT_MS).await;
     let planes = [(); 2].map(|()| stack.another_control(stack.control_url()));
     for plane in &planes {
         stack.until_ready(plane).await;

@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 
 use super::receiver::{Mode, Receiver};
 use super::{charged, job, of_job, rules, webhook, with_private_webhooks};
-use crate::harness::{Stack, Tenant, metric, seconds, until};
+use crate::harness::{PATIENT_MS, Stack, Tenant, metric, seconds, until};
 
 /// Longer than any test: a place that is free before was released.
 const LONG_MS: u64 = 3_600_000;
 /// Shorter than a delivery.
-const SHORT_MS: u64 = 900;
+const SHORT_MS: u64 = 4_500;
 
 /// A concurrency limit of one place for each value of an attribute.
 async fn place(tenant: &Tenant<'_>, count_by: &str, lease_ms: u64) {
@@ -36,7 +36,7 @@ async fn until_delivered(tenant: &Tenant<'_>, id: &str) {
 
 #[tokio::test]
 async fn delivery_holds_a_place_which_is_free_after_it_however_it_ends() {
-    let stack = with_private_webhooks(Stack::start(1_000).await).await;
+    let stack = with_private_webhooks(Stack::start(PATIENT_MS).await).await;
     let tenant = Tenant::sign_up(&stack).await;
     let receiver = Receiver::start();
     let target = webhook(&tenant, &receiver).await;
@@ -82,7 +82,7 @@ async fn delivery_holds_a_place_which_is_free_after_it_however_it_ends() {
 
 #[tokio::test]
 async fn delivery_renews_its_place() {
-    let stack = with_private_webhooks(Stack::start(1_000).await).await;
+    let stack = with_private_webhooks(Stack::start(PATIENT_MS).await).await;
     let tenant = Tenant::sign_up(&stack).await;
     let receiver = Receiver::start();
     let target = webhook(&tenant, &receiver).await;

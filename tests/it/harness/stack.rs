@@ -38,7 +38,7 @@ pub struct GateSettings {
 /// The password of the logins of both planes.
 const PASSWORD: &str = "the-logins-of-a-test";
 /// A budget that is long enough on a busy machine.
-const PATIENT_MS: u32 = 1_000;
+pub const PATIENT_MS: u32 = 10_000;
 /// A time so long that no request is refused because the machine is busy.
 const OVERLOAD_WAIT_MS: u32 = 30_000;
 const READY: std::time::Duration = seconds(30);
@@ -192,6 +192,16 @@ impl Stack {
     /// Waits until a server is ready, with Redis.
     pub async fn until_ready(&self, server: &Server) {
         self.until(server, |ready| ready["redis"] != "degraded").await;
+    }
+
+    /// Waits until no transaction is open in the database: those of a killed process have ended.
+    pub async fn until_no_transaction(&self) {
+        const OPEN: &str = "SELECT count(*) FROM pg_stat_activity
+            WHERE datname = 'weir' AND xact_start IS NOT NULL AND pid <> pg_backend_pid()";
+        until(seconds(30), "no transaction is open", async || {
+            self.postgres.psql("weir", &["-c", OPEN]).is_ok_and(|count| count.trim() == "0")
+        })
+        .await;
     }
 
     /// Waits until a gate serves a rulebook, with or without Redis.

@@ -5,7 +5,7 @@ use std::path::Path;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{Server, Stack, Tenant, seconds, until};
+use crate::harness::{PATIENT_MS, Server, Stack, Tenant, seconds, until};
 
 /// The rows that an apply needs and a lock can hold back: the log of the tenant, after the first change, and the version of
 /// the rulebook, as the last statement before the commit.
@@ -66,12 +66,7 @@ async fn kill_in_apply(
     let killed = killing.await.expect("the session ends");
     killed.unwrap_or_else(|error| panic!("{error}"));
     until(seconds(20), "the process ends", async || plane.exit_code().is_some()).await;
-    until(seconds(30), "its transaction ends", async || {
-        let open = "SELECT count(*) FROM pg_stat_activity
-            WHERE datname = 'weir' AND xact_start IS NOT NULL AND pid <> pg_backend_pid()";
-        stack.postgres.psql("weir", &["-c", open]).is_ok_and(|count| count.trim() == "0")
-    })
-    .await;
+    stack.until_no_transaction().await;
 }
 
 /// A request that is sent later.
@@ -91,7 +86,7 @@ impl Apply {
 #[tokio::test]
 async fn killed_apply_changes_nothing_and_the_next_one_everything() {
     // The session that holds a row runs on a thread of its own.
-    let stack: &'static Stack = Box::leak(Box::new(Stack::start(1_000).await));
+    let stack: &'static Stack = Box::leak(Box::new(Stack::start(PATIENT_MS).await));
     let plane = stack.another_control(stack.control_url());
     stack.until_ready(&plane).await;
     let tenant = Tenant::sign_up(stack).await;
