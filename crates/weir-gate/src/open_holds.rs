@@ -124,7 +124,7 @@ mod tests {
         (0..IDS_MAX).for_each(|at| holds.opened(id(at), later, now));
         holds.opened(id(IDS_MAX), later, now);
         assert_eq!(holds.count(now), IDS_MAX as u64);
-        let soon = later - Duration::from_millis(1);
+        let soon = now + Duration::from_millis(999);
         holds.opened(id(IDS_MAX), later, soon);
         assert_eq!(holds.lock().swept_at, Some(now), "all ids are looked at once a second");
         holds.opened(id(IDS_MAX), later + Duration::from_secs(1), later);

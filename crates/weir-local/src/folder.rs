@@ -1,14 +1,16 @@
 //! The data folder of a server: private to the account of the server, and reachable by it.
 //!
 //! If the account cannot pass through a folder above the requested one (the home of root is closed to other accounts), the
-//! requested path is a link to a folder in `/var/tmp`. Whoever removes the link, or a folder above it, starts from nothing.
+//! requested path is a link to a folder in `/var/tmp`. After the link, or a folder above it, is removed, a server starts from
+//! nothing.
 
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use crate::{Account, LocalError, secret};
+use crate::random::random_name;
+use crate::{Account, LocalError};
 
 /// Prepares `wanted`, or its replacement, for `account`. Returns the folder in use.
 pub(crate) fn prepare(wanted: &Path, account: &Account) -> Result<PathBuf, LocalError> {
@@ -115,7 +117,7 @@ fn replacement(wanted: &Path) -> Result<PathBuf, LocalError> {
     if let Some(parent) = wanted.parent() {
         fs::create_dir_all(parent).map_err(LocalError::file("create", parent))?;
     }
-    let folder = shared_parent().join(format!("weir-{}", secret::random_name()?));
+    let folder = shared_parent().join(format!("weir-{}", random_name()?));
     symlink(&folder, wanted).map_err(LocalError::file("make the link", wanted))?;
     Ok(folder)
 }

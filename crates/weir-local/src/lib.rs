@@ -24,6 +24,7 @@ mod pgbouncer;
 mod port;
 mod postgres;
 mod programs;
+mod random;
 mod redis;
 mod redis_cluster;
 mod redis_sentinel;

@@ -4,9 +4,10 @@ use std::net::Ipv4Addr;
 use std::path::Path;
 use std::thread;
 
+use crate::random::random_name;
 use crate::redis::{Host, Member};
 use crate::redis_sentinel::{await_that, tls_settings};
-use crate::{Engine, LocalError, Redis, RedisOptions, Side, TlsFiles, free_port, secret};
+use crate::{Engine, LocalError, Redis, RedisOptions, Side, TlsFiles, free_port};
 
 /// Running servers. Dropping them stops all of them and discards their data.
 #[derive(Debug)]
@@ -52,7 +53,7 @@ impl RedisCluster {
 
     pub fn start_with(data_dir: &Path, options: &ClusterOptions) -> Result<Self, LocalError> {
         let ClusterOptions { primaries, replicas, replica_clock_s, tls, named, sides } = options;
-        let password = secret::random_name()?;
+        let password = random_name()?;
         let engine = match (tls, *replica_clock_s) {
             // Only this one is built with TLS.
             (Some(_), _) => Engine::Installed,

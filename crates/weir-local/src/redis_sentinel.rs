@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::postgres::pause_between_polls;
+use crate::random::random_name;
 use crate::redis::{Host, Member};
-use crate::{Engine, LocalError, Redis, RedisOptions, Relay, free_port, secret};
+use crate::{Engine, LocalError, Redis, RedisOptions, Relay, free_port};
 
 /// Running servers. Dropping them stops all of them and discards their data.
 #[derive(Debug)]
@@ -59,7 +60,7 @@ impl RedisSentinel {
     }
 
     pub fn start_with(data_dir: &Path, options: &SentinelOptions) -> Result<Self, LocalError> {
-        let password = secret::random_name()?;
+        let password = random_name()?;
         let SentinelOptions { relayed, replica_clock_s, tls } = options;
         let engine = match (tls, *replica_clock_s) {
             // Only this one is built with TLS.

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
-use crate::{LocalError, secret};
+use crate::LocalError;
+use crate::random::random_name;
 
 /// A new folder in the system's directory for temporary files. Other users can pass through it but cannot list it: a server
 /// that runs as another user has its private folder inside.
@@ -19,7 +20,7 @@ pub struct ScratchDir {
 
 impl ScratchDir {
     pub fn create() -> Result<Self, LocalError> {
-        let path = std::env::temp_dir().join(format!("weir-{}", secret::random_name()?));
+        let path = std::env::temp_dir().join(format!("weir-{}", random_name()?));
         fs::DirBuilder::new()
             .mode(0o711)
             .create(&path)

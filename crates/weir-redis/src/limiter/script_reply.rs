@@ -149,11 +149,10 @@ impl<I: Iterator<Item = Value>> Answers<'_, I> {
         Ok(decisions)
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "it is exactly representable")]
     fn ends_with_settlement(&self) -> bool {
-        let start = self.numbers.len().checked_sub(NUMBERS_PER_LIMIT * 8);
-        let last = start.and_then(|start| self.numbers[start..].first_chunk());
-        last.is_some_and(|bytes| f64::from_le_bytes(*bytes) == SETTLED as f64)
+        let start = self.numbers.len().saturating_sub(NUMBERS_PER_LIMIT * 8);
+        let (now, numbers, texts) = (self.now, &self.numbers[start..], std::iter::empty());
+        matches!(Answers { now, numbers, texts }.take(), Ok(SETTLED))
     }
 
     /// Reads the numbers after the decisions that state what became of a reservation or of leases.

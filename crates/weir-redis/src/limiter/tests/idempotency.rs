@@ -31,7 +31,7 @@ async fn repeat_gets_the_first_answer_and_takes_nothing() {
     }
 }
 
-/// What is read of a record depends on the record and not on the rules of the repeat.
+/// A record is read by itself, and not by the rules of the repeat.
 #[tokio::test]
 async fn repeat_gets_the_first_answer_although_the_rule_gained_or_lost_a_concurrency_limit() {
     let places = LimitDraft::Concurrency { capacity: 9, lease_ms: 60_000 };
