@@ -1,4 +1,4 @@
-//! Deletes expired rows: answers for repeats, sessions, invitations, sign-ups, keys and gates that stopped long ago. Rolls up
+//! Deletes expired rows: answers for repeats, sessions, invitations, sign-ups, keys, overrides and gates that stopped long ago. Rolls up
 //! statistics and maintains their tables.
 
 use std::time::Duration;
@@ -26,6 +26,8 @@ const DEADLINE_MAX: Duration = Duration::from_mins(5);
 const DELIVERIES_RETAINED_MS: i64 = 30 * 24 * 60 * 60 * 1000;
 /// The time for which revoked and expired keys are retained.
 const KEYS_RETAINED_MS: i64 = 90 * 24 * 60 * 60 * 1000;
+/// The time for which overrides that ended are retained.
+const OVERRIDES_RETAINED_MS: i64 = 24 * 60 * 60 * 1000;
 /// The most audit entries of one log that are removed in one transaction. The next turn removes more.
 const AUDIT_BATCH: u32 = 10_000;
 const GATES_RETAINED: Duration = Duration::from_hours(24);
@@ -44,7 +46,11 @@ pub async fn keep_house(control: ControlState, stop: CancellationToken) {
             _ = turns.tick() => {}
         }
         denied::record_counted(&control, false).await;
-        match sweep(&control, &stop).await {
+        let swept = async {
+            sweep(&control, &stop).await?;
+            delete_ended_overrides(&control).await
+        };
+        match swept.await {
             Ok(()) => control.meters().succeeded(BackgroundTask::Sweep, control.clock.now()),
             Err(error) => {
                 let reason = error.reason();
@@ -179,6 +185,24 @@ async fn sweep(control: &ControlState, stop: &CancellationToken) -> Result<(), S
         if swept.max(keys).max(deliveries) < u64::from(BATCH) {
             break;
         }
+    }
+    Ok(())
+}
+
+/// Deletes overrides that ended a day ago, as their tenants would. Those of a set of rules as code stay until its files leave
+/// them out.
+pub(crate) async fn delete_ended_overrides(control: &ControlState) -> Result<(), StoreError> {
+    let until = control.clock.now().plus_ms(-OVERRIDES_RETAINED_MS);
+    let mut tx = control.store.begin("housekeeping.ended_overrides", Scope::Service).await?;
+    let tenants = tx.sweep().tenants_with_ended_overrides(until, BATCH).await?;
+    tx.commit().await?;
+    for tenant_id in tenants {
+        let scope = Scope::Tenant(tenant_id);
+        let mut tx = control.store.begin("housekeeping.delete_ended_overrides", scope).await?;
+        tx.tenants().begin_change(tenant_id).await?;
+        let deleted = tx.overrides().delete_ended(tenant_id, until, BATCH).await?;
+        tx.commit().await?;
+        tracing::debug!(deleted, "deleted overrides that ended");
     }
     Ok(())
 }

@@ -165,6 +165,32 @@ impl<'t> Overrides<'t> {
         bulk::upsert(self.conn, bulk).await
     }
 
+    /// Deletes up to `most` overrides of a tenant that ended before `until` and belong to no set of rules as code. Returns their
+    /// number.
+    pub async fn delete_ended(
+        self,
+        tenant_id: TenantId,
+        until: Timestamp,
+        most: u32,
+    ) -> Result<u64, StoreError> {
+        let done = sqlx::query!(
+            "-- overrides.delete_ended
+            DELETE FROM overrides
+            WHERE tenant_id = $1 AND id IN (
+                SELECT o.id FROM overrides o
+                WHERE o.tenant_id = $1 AND o.managed_by IS NULL AND o.expires_at < $2
+                ORDER BY o.expires_at
+                LIMIT $3
+            )",
+            uuid(tenant_id.to_u128()),
+            stored(until),
+            i64::from(most),
+        )
+        .execute(self.conn)
+        .await?;
+        Ok(done.rows_affected())
+    }
+
     /// Deletes an override and returns its last content.
     pub async fn delete(
         self,

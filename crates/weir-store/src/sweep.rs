@@ -1,5 +1,6 @@
 //! Expired rows of all tenants: stored responses, sessions, invitations, sign-ups, password resets and keys.
 
+use weir_domain::id::TenantId;
 use weir_domain::time::Timestamp;
 
 use crate::connection::PooledConnection;
@@ -31,6 +32,24 @@ impl<'t> Sweep<'t> {
         .fetch_one(self.conn)
         .await?;
         Ok(unsigned(swept))
+    }
+
+    /// Returns the tenants of up to `most` overrides that ended before `until` and belong to no set of rules as code. Delete
+    /// them with [`Overrides::delete_ended`](crate::Overrides::delete_ended).
+    pub async fn tenants_with_ended_overrides(
+        self,
+        until: Timestamp,
+        most: u32,
+    ) -> Result<Vec<TenantId>, StoreError> {
+        let tenants = sqlx::query_scalar!(
+            r#"-- sweep.tenants_with_ended_overrides
+            SELECT weir_tenants_with_ended_overrides($1, $2) AS "tenant!""#,
+            stored(until),
+            i32::try_from(most).unwrap_or(i32::MAX),
+        )
+        .fetch_all(self.conn)
+        .await?;
+        Ok(tenants.into_iter().map(|id| TenantId::from_u128(id.as_u128())).collect())
     }
 
     /// Deletes up to `most` keys of all tenants that were revoked or expired before `until`. A revoked key stays until no gate

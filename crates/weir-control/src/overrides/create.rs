@@ -45,6 +45,7 @@ pub(crate) async fn insert(
     body: StoredBody,
     managed_by: Option<&str>,
 ) -> Result<OverrideRow, ControlError> {
+    delete_ended(change, &body).await?;
     room(&control.settings, change, 1).await?;
     let write = OverrideWrite {
         tenant_id: change.caller.tenant_id,
@@ -57,6 +58,22 @@ pub(crate) async fn insert(
     let object = Object::new("override", &row.id);
     change.audit("override.create", object, None, Some(row.spec.clone())).await?;
     Ok(row)
+}
+
+/// Deletes an override of the same subject that has ended, unless it belongs to a set of rules as code.
+async fn delete_ended(change: &mut Change, body: &StoredBody) -> Result<(), ControlError> {
+    let (tenant_id, now) = (change.caller.tenant_id, change.now);
+    let key = (body.rule_id, body.subject_digest);
+    let found = change.tx.overrides().of_keys(tenant_id, &[key]).await?.into_iter();
+    let mut ended = found.filter(|row| {
+        row.managed_by.is_none() && row.expires_at.is_some_and(|expires_at| expires_at <= now)
+    });
+    if let Some(row) = ended.next() {
+        change.tx.overrides().delete(tenant_id, row.id, None).await?;
+        let object = Object::new("override", &row.id);
+        change.audit("override.delete", object, Some(row.spec), None).await?;
+    }
+    Ok(())
 }
 
 /// The rule that an override belongs to.

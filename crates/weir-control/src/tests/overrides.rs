@@ -1,8 +1,11 @@
 //! Overrides of a rule, single ones and in bulk.
 
 use serde_json::{Value, json};
+use weir_domain::time::Timestamp;
+use weir_wire::time::DateTime;
 
-use super::support::{Member, Plane};
+use super::support::{Member, PASSWORD, Plane};
+use crate::housekeeping::delete_ended_overrides;
 
 async fn rule(plane: &Plane, member: &Member) -> String {
     let body = json!({
@@ -59,6 +62,46 @@ async fn override_is_made_listed_replaced_and_deleted() {
     assert_eq!((changed.etag(), changed.text("/action")), ("\"2\"".into(), "deny".into()));
     plane.by(&ada, "DELETE", &path).send().await.expect(204);
     plane.by(&ada, "DELETE", &path).send().await.problem(404, "not_found");
+}
+
+#[tokio::test]
+async fn override_that_ended_makes_room_and_is_deleted_a_day_later() {
+    const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+    let plane = Plane::start_behind(3 * DAY_MS).await;
+    let ada = plane.member("ada@example.com").await;
+    let rule = rule(&plane, &ada).await;
+    let until = |user: &str| {
+        let mut body = body(&rule, user);
+        body["expires_at"] = json!(DateTime(Timestamp::from_millis(plane.now_ms() + 60_000)));
+        body
+    };
+    let create = |body: Value| plane.by(&ada, "POST", "overrides").json(&body).send();
+    let first = create(until("u-1")).await.expect(201);
+    create(until("u-1")).await.problem(409, "conflict");
+    create(until("u-2")).await.expect(201);
+    create(body(&rule, "u-3")).await.expect(201);
+    plane.advance(2 * 60_000);
+    let second = create(until("u-1")).await.expect(201);
+    assert_ne!(second.text("/id"), first.text("/id"));
+    let log = plane.by(&ada, "GET", "audit?action=override.delete").send().await.expect(200);
+    assert_eq!(log.text("/data/0/object_id"), first.text("/id"));
+
+    let users = async || {
+        delete_ended_overrides(&plane.state).await.expect("deleted");
+        // A session does not last for a day without use.
+        let login = json!({ "email": "ada@example.com", "password": PASSWORD });
+        let login = plane.ask("POST", "/v1/auth/login").json(&login).send().await.expect(200);
+        let ada = Member { token: login.text("/access_token"), ..ada.clone() };
+        let list = plane.by(&ada, "GET", "overrides").send().await.expect(200);
+        let rows = list.body["data"].as_array().expect("a list").clone();
+        rows.iter().map(|row| row["subject"]["user"].clone()).collect::<Vec<_>>()
+    };
+    plane.advance(DAY_MS - 2 * 60_000);
+    assert_eq!(users().await, ["u-2", "u-3", "u-1"], "for a day people can see it");
+    plane.advance(2 * 60_000);
+    assert_eq!(users().await, ["u-3", "u-1"]);
+    plane.advance(2 * 60_000);
+    assert_eq!(users().await, ["u-3"]);
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::*;
 
 /// Each function, with a test of its guarantee.
-const FUNCTIONS: [(&str, &str); 57] = [
+const FUNCTIONS: [(&str, &str); 58] = [
     ("weir_audit_hash", "every_direct_change_breaks_the_chain_where_it_happened"),
     ("weir_chain_audit", "untouched_chains_of_all_logs_verify"),
     ("weir_counted_rules", "busiest_rules_come_with_their_names_even_when_deleted"),
@@ -85,6 +85,10 @@ const FUNCTIONS: [(&str, &str); 57] = [
         "every_resolution_reads_the_same_before_and_after_a_roll_up_and_with_late_minutes",
     ),
     ("weir_tenant", "tenant_sees_its_own_rows_only"),
+    (
+        "weir_tenants_with_ended_overrides",
+        "overrides_that_ended_are_found_and_deleted_unless_a_set_owns_them",
+    ),
     ("weir_user", "person_sees_own_tenants_and_an_operator_all"),
 ];
 

@@ -30,6 +30,36 @@ async fn override_is_written_read_changed_and_deleted() {
 }
 
 #[tokio::test]
+async fn overrides_that_ended_are_found_and_deleted_unless_a_set_owns_them() {
+    let (database, RuleWrite { tenant_id, id: rule_id, .. }) = with_rule().await;
+    let at = |ms| Some(Timestamp::from_millis(ms));
+    let mut tx = tenant_tx(&database.app, tenant_id).await;
+    for (expires_at, set) in
+        [(at(1_000), None), (at(2_000), None), (at(1_000), Some("repo")), (None, None)]
+    {
+        let mut write = override_of(tenant_id, rule_id);
+        (write.body.expires_at, write.managed_by) = (expires_at, set.map(str::to_owned));
+        tx.overrides().insert(&write).await.unwrap();
+    }
+    tx.commit().await.unwrap();
+    let found = async |until: i64| {
+        let until = Timestamp::from_millis(until);
+        let mut tx = database.app.begin("tests", Scope::Service).await.unwrap();
+        let found = tx.sweep().tenants_with_ended_overrides(until, 10).await.unwrap();
+        let mut tx = tenant_tx(&database.app, tenant_id).await;
+        let deleted = tx.overrides().delete_ended(tenant_id, until, 10).await.unwrap();
+        tx.commit().await.unwrap();
+        (found, deleted)
+    };
+    assert_eq!(found(1_000).await, (vec![], 0));
+    assert_eq!(found(1_001).await, (vec![tenant_id], 1));
+    assert_eq!(found(3_000).await, (vec![tenant_id], 1));
+    assert_eq!(found(3_000).await, (vec![], 0));
+    let mut tx = tenant_tx(&database.app, tenant_id).await;
+    assert_eq!(tx.overrides().count(tenant_id).await.unwrap(), 2);
+}
+
+#[tokio::test]
 async fn subject_has_one_override_per_rule() {
     let (database, RuleWrite { tenant_id, id: rule_id, .. }) = with_rule().await;
     let mut tx = tenant_tx(&database.app, tenant_id).await;
