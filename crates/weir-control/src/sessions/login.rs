@@ -60,6 +60,14 @@ pub(crate) async fn login(
     control.auth.login_throttle.refund(&attempt).await;
 
     let mut tx = control.store.begin("sessions.login", Scope::User(user.id)).await?;
+    // A change of the password while it was verified has ended all sessions, and this one would outlive them.
+    tx.users().lock(user.id).await?;
+    let present = tx.users().find(user.id).await?;
+    let is_same = |now: &UserRow| !now.disabled && now.password_hash == user.password_hash;
+    if !present.as_ref().is_some_and(is_same) {
+        record_refusal(&control, &origin, Some(user), Some(&email));
+        return Err(refused());
+    }
     if let Err(error) = spend_code(&control, &mut tx, user.id, body.code.as_ref()).await {
         if body.code.is_some() {
             record_refusal(&control, &origin, Some(user), Some(&email));

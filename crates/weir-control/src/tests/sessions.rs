@@ -1,6 +1,8 @@
 //! Sign-up, sign-in and sign-out.
 
 use serde_json::json;
+use weir_domain::id::UserId;
+use weir_store::Scope;
 
 use super::support::{PASSWORD, Plane};
 use crate::ControlSettings;
@@ -163,6 +165,26 @@ async fn new_password_ends_all_other_sessions() {
     plane.ask("POST", "/v1/auth/login").json(&login).send().await.expect(401);
     let login = json!({ "email": "ada@example.com", "password": "battery staple" });
     plane.ask("POST", "/v1/auth/login").json(&login).send().await.expect(200);
+}
+
+/// The password of the account is read before it is verified, which takes a while.
+#[tokio::test]
+async fn sign_in_during_a_change_of_the_password_begins_no_session() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let user: UserId = ada.user.parse().expect("an id");
+    let begun = plane.database.app.begin("tests.change", Scope::User(user)).await;
+    let mut change = begun.expect("a transaction");
+    change.users().lock(user).await.expect("the account is there");
+    assert!(change.users().set_password(user, "another").await.expect("it is written"));
+    let login = json!({ "email": "ada@example.com", "password": PASSWORD });
+    let signing_in = plane.ask("POST", "/v1/auth/login").json(&login).send();
+    let changing = async {
+        plane.until_a_lock_is_awaited().await;
+        change.commit().await.expect("it is committed");
+    };
+    let (answer, ()) = tokio::join!(signing_in, changing);
+    answer.problem(401, "unauthenticated");
 }
 
 #[tokio::test]

@@ -206,6 +206,24 @@ impl Plane {
         tokio::time::timeout(Duration::from_secs(20), idle).await.expect("the work ends");
     }
 
+    /// Waits until a transaction waits for a lock of another.
+    pub(super) async fn until_a_lock_is_awaited(&self) {
+        let query = format!(
+            "SELECT count(*) FROM pg_stat_activity
+            WHERE datname = '{}' AND wait_event_type = 'Lock'",
+            self.database.name
+        );
+        let waits = async || {
+            let query = query.clone();
+            let counted = tokio::task::spawn_blocking(move || {
+                weir_local::shared::postgres().psql("postgres", &["-c", &query])
+            });
+            counted.await.expect("it runs").expect("Postgres answers").trim() != "0"
+        };
+        let awaited = async { while !waits().await {} };
+        tokio::time::timeout(Duration::from_secs(20), awaited).await.expect("a lock is awaited");
+    }
+
     /// Waits until the counters are available.
     pub(super) async fn limiter_up(&self) {
         let up = async {

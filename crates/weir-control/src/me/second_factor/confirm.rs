@@ -31,6 +31,8 @@ pub(crate) async fn confirm(
     let attempt = Attempt::second_factor(person.user_id);
     throttle.admit(&attempt, now).await.map_err(login_throttle::too_many_attempts)?;
     let mut tx = person.begin(&control, "me.second_factor.confirm").await?;
+    // A sign-in that has not seen the factor ends before it is confirmed, and its session with the others.
+    tx.users().lock(person.user_id).await?;
     let found = tx.second_factors().find(person.user_id).await?;
     let Some(factor) = found.filter(|factor| factor.confirmed_at.is_none()) else {
         throttle.refund(&attempt).await;
