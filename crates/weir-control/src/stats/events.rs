@@ -67,6 +67,9 @@ pub(crate) async fn list(
     let counted = tx.tallies().series(&of, &steps.bounds, steps.resolution).await?;
     let rules = rules(&mut tx, &filter, &changes).await?;
     drop(tx);
+    let most = usize::try_from(EVENTS_MAX).unwrap_or(usize::MAX);
+    // Older ones were not read, and the namespaces of those that were read are applied below.
+    let unread = changes.len() > most || alerts.len() > most;
     let mut data: Vec<Event> = changes.into_iter().map(|change| changed(change, &rules)).collect();
     data.extend(alerts.iter().map(fired));
     // A change of enforcement concerns every namespace.
@@ -77,8 +80,7 @@ pub(crate) async fn list(
     });
     data.extend(outages(&steps, &counted.counts));
     data.sort_by_key(|event| Reverse(event.at.0));
-    let most = usize::try_from(EVENTS_MAX).unwrap_or(usize::MAX);
-    let truncated = data.len() > most;
+    let truncated = unread || data.len() > most;
     data.truncate(most);
     Ok(Json(Events { data, truncated }))
 }

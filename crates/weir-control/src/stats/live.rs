@@ -14,6 +14,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use tokio::time::{Instant, MissedTickBehavior};
+use weir_domain::ceilings::TENANT_RATE_RULE;
 use weir_domain::id::{DenialId, RuleId, TenantId};
 use weir_domain::time::Timestamp;
 use weir_store::{DenialFilter, Page, Scope, StoreError, TallyCounts};
@@ -133,6 +134,8 @@ impl Reading {
             counted.insert((rule_id, minute), counts);
         }
         self.counted = counted;
+        // The ceiling of checks per second is counted like a rule.
+        rules.remove(&TENANT_RATE_RULE);
         let ids = denials.iter().map(|denial| denial.id).collect();
         let fresh = denials.into_iter().filter(|denial| !self.sent.contains(&denial.id));
         let denials = fresh.map(entry).collect();

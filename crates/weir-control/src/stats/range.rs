@@ -126,8 +126,23 @@ impl Asked {
     }
 
     /// The whole time, widened to the resolution that suits its length: minutes for up to `minutes_h` hours, hours for up to
-    /// `hours_h` hours, and days beyond that.
+    /// `hours_h` hours, and days beyond that, or where finer ones are not retained.
     pub(crate) fn whole(&self, minutes_h: i64, hours_h: i64) -> TallyRange {
+        self.whole_since(|from_ms, _| from_ms, minutes_h, hours_h)
+    }
+
+    /// The same with a resolution that is also retained of the time of the same length before it.
+    pub(crate) fn whole_and_before(&self, minutes_h: i64, hours_h: i64) -> TallyRange {
+        self.whole_since(|from_ms, to_ms| from_ms - (to_ms - from_ms), minutes_h, hours_h)
+    }
+
+    /// `earliest` is the earliest time that is read, by the start and the end of the range.
+    fn whole_since(
+        &self,
+        earliest: impl Fn(i64, i64) -> i64,
+        minutes_h: i64,
+        hours_h: i64,
+    ) -> TallyRange {
         let hours = (self.to_ms - self.from_ms) / 3_600_000;
         let wanted = if hours < minutes_h {
             [Resolution::Minute, Resolution::Hour, Resolution::Day].as_slice()
@@ -136,18 +151,20 @@ impl Asked {
         } else {
             [Resolution::Day].as_slice()
         };
-        let found = wanted
-            .iter()
-            .copied()
-            .find(|resolution| self.retains(*resolution))
-            .unwrap_or(Resolution::Day);
-        let step_ms = match found {
-            Resolution::Minute => 60_000,
-            Resolution::Hour => 3_600_000,
-            Resolution::Day => DAY_MS,
+        let range = |resolution: &Resolution| {
+            let step_ms = match resolution {
+                Resolution::Minute => 60_000,
+                Resolution::Hour => 3_600_000,
+                Resolution::Day => DAY_MS,
+            };
+            let (from, to) = self.widened(step_ms);
+            TallyRange { from, to, resolution: *resolution }
         };
-        let (from, to) = self.widened(step_ms);
-        TallyRange { from, to, resolution: found }
+        let retained = |found: &TallyRange| {
+            let earliest_ms = earliest(found.from.as_millis(), found.to.as_millis());
+            self.retains_since(found.resolution, earliest_ms)
+        };
+        wanted.iter().map(range).find(retained).unwrap_or_else(|| range(&Resolution::Day))
     }
 
     /// The start and the end.
@@ -176,13 +193,17 @@ impl Asked {
 
     /// Whether statistics from the start on are stored at this resolution.
     fn retains(&self, resolution: Resolution) -> bool {
+        self.retains_since(resolution, self.from_ms)
+    }
+
+    fn retains_since(&self, resolution: Resolution, from_ms: i64) -> bool {
         let days = match resolution {
             Resolution::Minute => self.retention.minutes_days,
             Resolution::Hour => self.retention.hours_days,
             Resolution::Day => self.retention.days_days,
         };
         let today_ms = self.now_ms.div_euclid(DAY_MS) * DAY_MS;
-        self.from_ms >= today_ms - i64::from(days) * DAY_MS || resolution == Resolution::Day
+        from_ms >= today_ms - i64::from(days) * DAY_MS || resolution == Resolution::Day
     }
 
     fn even(&self, step_s: u32) -> Result<Vec<Timestamp>, Problem> {

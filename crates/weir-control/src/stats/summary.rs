@@ -51,7 +51,7 @@ pub(crate) async fn summary(
 ) -> Result<Json<Summary>, ControlError> {
     let time = TimeQuery { from: query.from, to: query.to };
     let asked = Asked::new(time, control.clock.now(), control.settings.retention)?;
-    let range = asked.whole(MINUTES_H, HOURS_H);
+    let range = asked.whole_and_before(MINUTES_H, HOURS_H);
     let length_ms = range.to.as_millis() - range.from.as_millis();
     let before = Timestamp::from_millis(range.from.as_millis() - length_ms);
     let namespace = names::namespace_filter(query.namespace)?;

@@ -92,8 +92,10 @@ async fn rules(
     let most_asked = query.order == Some(TopOrder::Checks);
     let limit = query.limit.unwrap_or(LIMIT_DEFAULT);
     let mut tx = control.reading("stats.top_rules", caller).await?;
-    let counted = tx.tallies().top_rules(&filter, range, most_asked, limit).await?;
+    // One more, because the ceiling of checks per second is counted like a rule.
+    let counted = tx.tallies().top_rules(&filter, range, most_asked, limit + 1).await?;
     let rules = counted.counts.into_iter().filter(|tally| tally.rule_id != TENANT_RATE_RULE);
+    let rules = rules.take(usize::try_from(limit).unwrap_or(usize::MAX));
     Ok(Json(Top {
         by: TopBy::Rule,
         from: range.from.into(),

@@ -68,6 +68,23 @@ async fn changes_of_rules_overrides_and_enforcement_are_events() {
     assert_eq!(wrong.refused_field(), "rule_id");
 }
 
+/// The number of changes of a tenant that are read is bounded.
+#[tokio::test]
+async fn changes_of_a_namespace_behind_many_of_others_are_missed_and_that_is_said() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    rule(&plane, &ada, "mail").await;
+    let id = rule(&plane, &ada, "api").await;
+    for at in 0..201 {
+        let exception =
+            json!({ "rule_id": id, "subject": { "user": format!("u-{at}") }, "action": "allow" });
+        plane.by(&ada, "POST", "overrides").json(&exception).send().await.expect(201);
+    }
+    plane.advance(MINUTE_MS);
+    let found = plane.by(&ada, "GET", "stats/events?namespace=mail").send().await.expect(200);
+    assert_eq!((&found.body["data"], &found.body["truncated"]), (&json!([]), &json!(true)));
+}
+
 #[tokio::test]
 async fn outages_of_redis_are_events_with_their_length_and_checks() {
     let plane = Plane::start().await;

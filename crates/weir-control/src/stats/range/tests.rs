@@ -79,6 +79,21 @@ fn days_of_a_time_zone_begin_at_its_midnight_and_may_be_longer() {
 }
 
 #[test]
+fn resolution_is_also_retained_of_the_time_before_where_that_is_read() {
+    let range = |from: &str, to: &str| asked(from, to).expect("fine");
+    let recent = range("2026-11-20T00:00:00Z", "2026-11-20T06:00:00Z");
+    assert_eq!(recent.whole(12, 1_080).resolution, Resolution::Minute);
+    assert_eq!(recent.whole_and_before(12, 1_080).resolution, Resolution::Minute);
+    // Minutes are retained for 7 days, and hours for 90.
+    let edge = range("2026-11-14T00:00:00Z", "2026-11-14T06:00:00Z");
+    assert_eq!(edge.whole(12, 1_080).resolution, Resolution::Minute);
+    assert_eq!(edge.whole_and_before(12, 1_080).resolution, Resolution::Hour);
+    let long = range("2026-09-02T00:00:00Z", "2026-10-12T00:00:00Z");
+    assert_eq!(long.whole(12, 1_080).resolution, Resolution::Hour);
+    assert_eq!(long.whole_and_before(12, 1_080).resolution, Resolution::Day);
+}
+
+#[test]
 fn suitable_step_gives_a_few_hundred_points_and_uses_retained_resolutions() {
     let step = |from: &str| {
         asked(from, NOW).and_then(|range| range.steps(None, None)).expect("always something").step_s
