@@ -109,7 +109,7 @@ async fn workers_are_killed(tenant: &Tenant<'_>, gates: &[&Server]) {
     for next in order {
         workers[next].kill();
     }
-    // What the dead workers have sent is decided before what is sent now.
+    // Requests of the dead workers are decided before those that are sent now.
     for gate in gates {
         free_places(tenant, gate).await;
     }

@@ -14,7 +14,7 @@ use crate::actor::Caller;
 use crate::answers::{answer, to_value};
 use crate::error::ControlError;
 use crate::input::{Claiming, Once};
-use crate::state::ControlState;
+use crate::state::{ControlSettings, ControlState};
 
 /// A change in progress. If it is dropped without an answer, it is rolled back.
 #[derive(Debug)]
@@ -47,6 +47,13 @@ pub(crate) struct Object {
 impl Object {
     pub(crate) fn new(kind: &'static str, id: &impl ToString) -> Self {
         Self { kind, id: id.to_string() }
+    }
+}
+
+impl Change {
+    /// The settings of the control plane.
+    pub(crate) fn settings(&self) -> &ControlSettings {
+        &self.control.settings
     }
 }
 

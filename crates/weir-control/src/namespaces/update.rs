@@ -7,7 +7,7 @@ use serde_json::json;
 use weir_domain::spread::{SPREAD_NAMESPACES_MAX, SpreadBy};
 use weir_http::params::Path;
 use weir_http::problem::Problem;
-use weir_store::NamespaceWrite;
+use weir_store::{NamespaceWrite, StoreError};
 use weir_wire::namespaces::{NamespaceAnswer, NamespaceBody};
 use weir_wire::problem::ErrorCode;
 
@@ -53,6 +53,13 @@ pub(crate) async fn update(
     let expected = if_match.required()?;
     let tenant_id = change.caller.tenant_id;
     let before = change.tx.namespaces().find(tenant_id, &name).await?;
+    if before.revision == 0 && !spread_by.is_spread() {
+        // Nothing would differ from a namespace without settings, which has no row.
+        if expected != 0 {
+            return Err(StoreError::Stale.into());
+        }
+        return change.answer(StatusCode::OK, &answer_of(before)).await;
+    }
     if spread_by.is_spread() {
         if before.spread_by.is_empty() {
             refuse_above_bound(&mut change).await?;

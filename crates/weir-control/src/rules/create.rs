@@ -6,7 +6,7 @@ use axum::response::Response;
 use weir_domain::ceilings::Ceiling;
 use weir_domain::id::RuleId;
 use weir_http::problem::Problem;
-use weir_store::{RuleRow, RuleWrite};
+use weir_store::{RuleCounts, RuleRow, RuleWrite};
 use weir_wire::problem::ErrorCode;
 use weir_wire::rules::{RuleAnswer, RuleBody};
 
@@ -18,7 +18,7 @@ use crate::input::Input;
 use crate::namespaces::admit_rule;
 use crate::rule_service::CheckedRule;
 use crate::rules::{rule_answer, together, within_pattern_budget};
-use crate::state::{ControlSettings, ControlState};
+use crate::state::ControlState;
 
 /// Make a rule. It holds on every gate from the `rulebook_version` in the answer.
 #[utoipa::path(post, path = "/tenants/{tenant}/rules", operation_id = "rules_create", tag = "rules",
@@ -47,7 +47,7 @@ pub(crate) async fn insert(
     checked: &CheckedRule,
     managed_by: Option<&str>,
 ) -> Result<RuleRow, ControlError> {
-    room(&control.settings, change, &checked.body.namespace).await?;
+    room(change, &checked.body.namespace).await?;
     together::fit(change, None, &checked.rule).await?;
     admit_rule(change, &checked.rule).await?;
     let rule_id = control.id(RuleId::new);
@@ -65,19 +65,11 @@ pub(crate) async fn insert(
     Ok(row)
 }
 
-/// Refuses a rule above the bound. The lock of the version makes changes of rules wait for each other.
-async fn room(
-    settings: &ControlSettings,
-    change: &mut Change,
-    namespace: &str,
-) -> Result<(), ControlError> {
+/// Refuses a rule above the bounds. The lock of the version makes changes of rules wait for each other.
+async fn room(change: &mut Change, namespace: &str) -> Result<(), ControlError> {
     let tenant_id = change.caller.tenant_id;
-    let counts = change.tx.rules().count(tenant_id, namespace).await?;
-    if counts.in_namespace >= settings.rules_per_namespace_max {
-        let full = format!("the namespace holds {} rules, which is the most", counts.in_namespace);
-        return Err(Problem::new(ErrorCode::Conflict, full).into());
-    }
-    if counts.in_tenant >= settings.rules_per_tenant_max {
+    let counts = room_in_namespace(change, namespace).await?;
+    if counts.in_tenant >= change.settings().rules_per_tenant_max {
         let full = format!("the tenant has {} rules, which is the most", counts.in_tenant);
         return Err(Problem::new(ErrorCode::Conflict, full).into());
     }
@@ -86,4 +78,17 @@ async fn room(
         return Err(ceilings::reached(Ceiling::Rules, ceiling, counts.in_tenant).into());
     }
     Ok(())
+}
+
+/// Refuses one more rule in a namespace that is full.
+pub(crate) async fn room_in_namespace(
+    change: &mut Change,
+    namespace: &str,
+) -> Result<RuleCounts, ControlError> {
+    let counts = change.tx.rules().count(change.caller.tenant_id, namespace).await?;
+    if counts.in_namespace < change.settings().rules_per_namespace_max {
+        return Ok(counts);
+    }
+    let full = format!("the namespace holds {} rules, which is the most", counts.in_namespace);
+    Err(Problem::new(ErrorCode::Conflict, full).into())
 }

@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 use weir_domain::id::RuleId;
 use weir_http::params::Path;
 use weir_http::problem::Problem;
-use weir_store::{Listing, OverrideFilter, OverrideRow, Page};
+use weir_store::{AlertRow, Listing, OverrideFilter, OverrideRow, Page};
 
 use crate::actor::{By, Editor, InNamespaces};
+use crate::alerts::create::ALERTS_MAX;
 use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::etag::IfMatch;
@@ -49,7 +50,7 @@ pub(crate) struct DeletedOverrides {
     pub(crate) first: Vec<OverrideRow>,
 }
 
-/// Deletes a rule, if it still has the expected revision, and records it in the audit log with its overrides.
+/// Deletes a rule, if it still has the expected revision, and records it in the audit log with its overrides and alerts.
 pub(crate) async fn delete_stored(
     change: &mut Change,
     rule_id: RuleId,
@@ -65,6 +66,10 @@ pub(crate) async fn delete_stored(
     } else {
         u64::try_from(first.len()).unwrap_or(u64::MAX)
     };
+    let page = Page { limit: u32::try_from(ALERTS_MAX).unwrap_or(u32::MAX), after: None };
+    let alerts = change.tx.alerts().list(tenant_id, &page).await?.items.into_iter();
+    let alerts: Vec<AlertRow> =
+        alerts.filter(|alert| alert.condition.rule_id() == Some(rule_id)).collect();
     let row = change.tx.rules().delete(tenant_id, rule_id, expected).await?;
     let mut before = row.ok_or_else(Problem::not_found)?.spec;
     if let (true, Some(fields)) = (count > 0, before.as_object_mut()) {
@@ -72,6 +77,11 @@ pub(crate) async fn delete_stored(
         let first: Vec<Value> = first.iter().map(shown).collect();
         let deleted = json!({ "count": count, "first": first });
         fields.insert("deleted_overrides".to_owned(), deleted);
+    }
+    if let (false, Some(fields)) = (alerts.is_empty(), before.as_object_mut()) {
+        let shown = |row: &AlertRow| json!({ "id": row.id.to_string(), "name": row.name });
+        let deleted: Vec<Value> = alerts.iter().map(shown).collect();
+        fields.insert("deleted_alerts".to_owned(), Value::from(deleted));
     }
     change.audit("rule.delete", Object::new("rule", &rule_id), Some(before), None).await?;
     Ok(DeletedOverrides { count, first })

@@ -19,6 +19,7 @@ use crate::etag::IfMatch;
 use crate::input::Input;
 use crate::namespaces::admit_rule;
 use crate::rule_service::{CheckedRule, slots};
+use crate::rules::create::room_in_namespace;
 use crate::rules::{rule_answer, together, within_pattern_budget};
 use crate::state::ControlState;
 
@@ -91,6 +92,9 @@ pub(crate) async fn replace(
     let old = CheckedRule::stored(before).ok();
     if old.as_ref().map(|old| old.rule.count_by()) != Some(checked.rule.count_by()) {
         no_overrides(change, before.id).await?;
+    }
+    if before.namespace != checked.body.namespace {
+        room_in_namespace(change, &checked.body.namespace).await?;
     }
     let known = old.as_ref().map(|old| (before.id, &old.rule));
     together::fit(change, known, &checked.rule).await?;

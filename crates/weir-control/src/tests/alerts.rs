@@ -145,6 +145,11 @@ async fn rule_with_one_counter_for_all_needs_no_subjects() {
     evaluate_and_deliver(&plane).await;
     let message = receiver.next().await.json();
     assert_eq!((&message["data"]["subject"], &message["data"]["used"]), (&json!({}), &json!(5)));
+
+    let path = format!("rules/{rule}");
+    plane.by(&ada, "DELETE", &path).send().await.expect(204);
+    let log = plane.by(&ada, "GET", "audit?action=rule.delete").send().await.expect(200);
+    assert_eq!(log.text("/data/0/before/deleted_alerts/0/name"), "half");
 }
 
 #[tokio::test]

@@ -56,6 +56,18 @@ async fn spread_is_written_by_revision_and_audited_and_listed() {
     assert_eq!(wrong.text("/fields/0/field"), "spread_by[1]");
 }
 
+/// Otherwise each name that is tried would stay for ever.
+#[tokio::test]
+async fn namespace_without_settings_is_not_written() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    put(&plane, &ada, "\"3\"", json!([])).await.problem(412, "stale");
+    let put = put(&plane, &ada, "\"0\"", json!([])).await.expect(200);
+    assert_eq!((put.etag(), &put.body["spread_by"]), ("\"0\"".to_owned(), &json!([])));
+    let list = plane.by(&ada, "GET", "namespaces").send().await.expect(200);
+    assert_eq!(list.body["data"], json!([]));
+}
+
 #[tokio::test]
 async fn rules_that_a_spread_namespace_cannot_count_are_refused_with_the_reason() {
     let plane = Plane::start().await;

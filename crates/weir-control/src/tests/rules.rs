@@ -190,6 +190,15 @@ async fn there_are_only_so_many_rules() {
     made(&plane, &ada, "b").await;
     let more = plane.by(&ada, "POST", "rules").json(&rule("c")).send().await;
     more.problem(409, "conflict");
+    // Nor can a rule move to a namespace that is full.
+    let mut elsewhere = rule("c");
+    elsewhere["namespace"] = json!("elsewhere");
+    let other = plane.by(&ada, "POST", "rules").json(&elsewhere).send().await.expect(201);
+    let path = format!("rules/{}", other.text("/id"));
+    let put =
+        |body: &Value| plane.by(&ada, "PUT", &path).header("if-match", "\"1\"").json(body).send();
+    put(&rule("c")).await.problem(409, "conflict");
+    put(&elsewhere).await.expect(200);
 }
 
 #[tokio::test]
