@@ -262,6 +262,21 @@ async fn file_of_envoy_becomes_rules_that_decide_as_it_says() {
     assert!(left_out.err.contains("limits.txt:5:5: `detailed_metric`"), "{left_out:?}");
     fs::write(&file, text.replace("  - key", "\t- key")).expect("a file of the test");
     assert!(here.run(&import).await.expect(2).err.contains("limits.txt:3:"));
+
+    // Names that would be the same are reported, and none replaces another.
+    let files = ["one.txt", "other.txt"].map(|name| here.folder.join(name).display().to_string());
+    let both = async |one: String, other: String| {
+        fs::write(&files[0], one).expect("a file of the test");
+        fs::write(&files[1], other).expect("a file of the test");
+        here.run(&["import", "envoy", &files[0], &files[1]]).await
+    };
+    let twice = both(text.to_owned(), text.replace(": 5", ": 7")).await.expect(3);
+    let reason = "other.txt: another rule is messaging/message-type-marketing too (left out)";
+    assert!(twice.err.contains(reason) && !twice.out.contains("limit: 7"), "{twice:?}");
+    let of = |domain: &str| text.replace("domain: messaging", &format!("domain: {domain}"));
+    let same = both(of("edge.v1"), of("edge/v1")).await.expect(2);
+    let reason = "the domains `edge.v1` and `edge/v1` would both be the namespace edge-v1";
+    assert!(same.err.contains(reason) && same.out.is_empty(), "{same:?}");
 }
 
 #[tokio::test]

@@ -8,7 +8,8 @@ use crate::yaml::Misplaced;
 const UNITS: [(&str, u64); 5] =
     [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
 /// The fields of a limit that can have a unit, without the end `_ms` of their names.
-const LIMIT_FIELDS: [&str; 4] = ["window", "interval", "refill_interval", "drain_interval"];
+pub(crate) const LIMIT_FIELDS: [&str; 5] =
+    ["window", "interval", "refill_interval", "drain_interval", "lease"];
 
 /// Replaces the window of an alert's specification at this path: `window: 10m` becomes `window_s: 600`.
 pub(crate) fn resolve_seconds(

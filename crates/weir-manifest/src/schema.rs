@@ -8,6 +8,7 @@ use weir_wire::profiles::ProfileBody;
 use weir_wire::rules::RuleBody;
 
 use crate::document::{ALERT, API_VERSION, ENVOY_DOMAINS, GATEWAY, OVERRIDES, RULE};
+use crate::durations::LIMIT_FIELDS;
 
 #[derive(OpenApi)]
 #[openapi(components(schemas(RuleBody, ProfileBody, ApplyOverride, ApplyAlert)))]
@@ -15,9 +16,6 @@ struct Document;
 
 /// The fields of a profile that only one of a domain has.
 const OF_DOMAINS: [&str; 3] = ["domain", "descriptors", "rename"];
-/// Fields that can be written with a unit instead, such as `window: 1m`.
-const TIMES: [&str; 5] =
-    ["window_ms", "interval_ms", "refill_interval_ms", "drain_interval_ms", "lease_ms"];
 
 /// The schema of one document of a manifest. Its `kind` decides what `metadata` and `spec` are.
 #[must_use]
@@ -212,8 +210,9 @@ fn time(description: &Value, example: &str) -> Value {
 fn limits_with_units(limits: &mut Value) {
     for variant in limits["oneOf"].as_array_mut().into_iter().flatten() {
         let Some(properties) = variant["properties"].as_object_mut() else { continue };
-        let times = TIMES.into_iter().filter_map(|field| {
-            let name = with_unit(properties, field)?;
+        let times = LIMIT_FIELDS.into_iter().filter_map(|name| {
+            let field = format!("{name}_ms");
+            let name = with_unit(properties, &field)?;
             Some(json!({ "oneOf": [{ "required": [field] }, { "required": [name] }] }))
         });
         let times: Vec<_> = times.collect();
@@ -221,7 +220,9 @@ fn limits_with_units(limits: &mut Value) {
             continue;
         }
         if let Some(required) = variant["required"].as_array_mut() {
-            required.retain(|field| field.as_str().is_none_or(|field| !TIMES.contains(&field)));
+            let name = |field: &Value| Some(field.as_str()?.strip_suffix("_ms")?.to_owned());
+            let is_time = |name: String| LIMIT_FIELDS.contains(&name.as_str());
+            required.retain(|field| !name(field).is_some_and(is_time));
         }
         variant["allOf"] = times.into();
     }

@@ -61,6 +61,20 @@ fn limits() -> impl Strategy<Value = Value> {
             "algorithm": "sliding_window_log", "limit": limit, "window_ms": ms,
             "count_denied": count_denied,
         })),
+        (limit.clone(), span.clone()).prop_map(|(limit, ms)| json!({
+            "algorithm": "sliding_window_counter", "limit": limit, "window_ms": ms,
+        })),
+        (limit.clone(), limit.clone(), span.clone()).prop_map(|(capacity, tokens, ms)| json!({
+            "algorithm": "token_bucket", "capacity": capacity, "refill_tokens": tokens,
+            "refill_interval_ms": ms,
+        })),
+        (limit.clone(), limit.clone(), span.clone()).prop_map(|(capacity, units, ms)| json!({
+            "algorithm": "leaky_bucket", "capacity": capacity, "drain_units": units,
+            "drain_interval_ms": ms,
+        })),
+        (1..1_000_u64, 1_000..86_400_000_u64).prop_map(|(capacity, ms)| json!({
+            "algorithm": "concurrency", "capacity": capacity, "lease_ms": ms,
+        })),
         span.prop_map(|ms| json!({ "algorithm": "spacing", "interval_ms": ms })),
         (limit, prop_oneof!["UTC", "Europe/Berlin"], 1..28_u16).prop_map(|(limit, zone, day)| {
             json!({

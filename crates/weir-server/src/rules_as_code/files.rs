@@ -10,8 +10,9 @@ use super::output::{OutputArgs, print_findings};
 
 /// The most bytes of a file.
 const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
-/// The most files of a set.
-const FILES_MAX: usize = 1_000;
+/// The most files of a set. An export of as many objects as a set can have is less: a file for each rule, for its overrides,
+/// and for each profile.
+const FILES_MAX: usize = 3_000;
 
 /// The files of a set.
 #[derive(Debug, Args)]

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use weir_manifest::envoy;
+use weir_wire::profiles::ProfileBody;
+use weir_wire::rules::RuleBody;
 
 use super::export::{Objects, write};
 use super::files::source;
@@ -37,29 +39,62 @@ struct EnvoyArgs {
 
 pub fn run(args: &ImportArgs) -> anyhow::Result<Outcome> {
     let From::Envoy(args) = &args.from;
-    let (mut rules, mut domains, mut outcome) = (Vec::new(), Vec::new(), Outcome::Done);
+    let (mut objects, mut outcome) = (Objects::default(), Outcome::Done);
     for file in &args.files {
-        match envoy::import(&source(file)?, args.lossy) {
-            Ok(import) => {
-                for finding in &import.left_out {
-                    outcome = Outcome::LeftOut;
-                    warn(&format!("{finding} (left out)"));
-                }
-                import.ignored.iter().for_each(|finding| warn(&format!("{finding} (ignored)")));
-                rules.extend(import.rules);
-                for domain in import.domains {
-                    if !domains.contains(&domain) {
-                        domains.push(domain);
-                    }
-                }
-            }
+        let import = match envoy::import(&source(file)?, args.lossy) {
+            Ok(import) => import,
             Err(error) => {
                 warn(&error.to_string());
                 return Ok(Outcome::Failed);
             }
+        };
+        let mut left_out: Vec<String> = import.left_out.iter().map(ToString::to_string).collect();
+        import.ignored.iter().for_each(|finding| warn(&format!("{finding} (ignored)")));
+        for rule in import.rules {
+            if let Err(reason) = add_rule(&mut objects.rules, rule) {
+                left_out.push(format!("{}: {reason}", file.display()));
+            }
+        }
+        for domain in import.domains {
+            if let Err(reason) = add_domain(&mut objects.profiles, domain) {
+                warn(&format!("{}: {reason}", file.display()));
+                return Ok(Outcome::Failed);
+            }
+        }
+        for finding in left_out {
+            outcome = Outcome::LeftOut;
+            warn(&format!("{finding} (left out)"));
         }
     }
-    let objects = Objects { rules, profiles: domains, ..Objects::default() };
     write(&objects, args.dir.as_ref())?;
     Ok(outcome)
+}
+
+/// Adds a rule, unless another one has its name.
+fn add_rule(rules: &mut Vec<RuleBody>, rule: RuleBody) -> Result<(), String> {
+    let has_its_name =
+        |other: &RuleBody| (&other.namespace, &other.name) == (&rule.namespace, &rule.name);
+    if rules.iter().any(has_its_name) {
+        return Err(format!("another rule is {}/{} too", rule.namespace, rule.name));
+    }
+    rules.push(rule);
+    Ok(())
+}
+
+/// Adds the profile of a domain. Several files can have parts of one domain, but two domains cannot share a namespace.
+fn add_domain(domains: &mut Vec<ProfileBody>, domain: ProfileBody) -> Result<(), String> {
+    match domains.iter().find(|other| other.name == domain.name) {
+        None => domains.push(domain),
+        Some(other) if *other == domain => {}
+        Some(other) => {
+            let name = |domain: &ProfileBody| domain.domain.clone().unwrap_or_default();
+            return Err(format!(
+                "the domains `{}` and `{}` would both be the namespace {}; import them apart",
+                name(other),
+                name(&domain),
+                domain.namespace,
+            ));
+        }
+    }
+    Ok(())
 }
