@@ -1,6 +1,8 @@
 //! Exported decisions: their counts equal the statistics.
 
 use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use reqwest::Method;
@@ -8,7 +10,9 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::harness::{GateSettings, Server, Stack, Tenant, metrics, seconds, shared, until};
+use crate::harness::{
+    GateSettings, Server, Stack, Tenant, metric, metrics, seconds, shared, until,
+};
 
 const CHECKS: u64 = 60;
 
@@ -143,4 +147,28 @@ async fn receiver_that_is_away_loses_lines_and_delays_no_check() {
     })
     .await;
     assert!(gate.log().contains("decisions cannot be exported and are lost"), "{}", gate.log());
+}
+
+#[tokio::test]
+async fn pipe_that_nobody_reads_loses_lines_and_keeps_no_process_alive() {
+    let stack = shared().await;
+    let path = stack.scratch.path().join("decisions.pipe");
+    let made = Command::new("mkfifo").arg(&path).status().expect("mkfifo runs");
+    assert!(made.success());
+    let reader = OpenOptions::new().read(true).write(true).open(&path).expect("a pipe");
+    let to = format!("file:{}", path.display());
+    let (_, tenant, gate) = start(vec![("WEIR_DECISIONS", to)]).await;
+    let check = json!({ "attributes": { "user": "ada" } });
+    for _ in 0..10 {
+        // More than the 64 KiB that a pipe holds.
+        let batch = json!({ "checks": vec![&check; 100] });
+        tenant.ask(&gate, "/check/batch", &batch).await.expect(200);
+    }
+    until(seconds(60), "lines are lost", async || {
+        metric(&gate.url, "weir_dropped_decisions_total").await > 0
+    })
+    .await;
+    assert!(gate.log().contains("decisions cannot be exported and are lost"), "{}", gate.log());
+    assert_eq!(gate.stop(), 0, "{}", gate.log());
+    drop(reader);
 }

@@ -11,6 +11,8 @@ use reqwest::{Client, redirect};
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::fs::{File, OpenOptions};
 use tokio::io::AsyncWriteExt as _;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use weir_gate::DecisionLines;
 
@@ -26,13 +28,14 @@ pub struct Delivery {
 
 #[derive(Debug)]
 enum Sink {
-    Stdout,
+    /// With the last write, if it has not ended.
+    Stdout(Option<JoinHandle<io::Result<()>>>),
     File(File),
     Http(Client, SecretString),
 }
 
-/// The longest time for one request.
-const HTTP_DEADLINE: Duration = Duration::from_secs(5);
+/// The longest time for one delivery, and for opening a file: a pipe can have no reader.
+const DEADLINE: Duration = Duration::from_secs(5);
 /// The pause between two requests, in which lines gather.
 const HTTP_PAUSE: Duration = Duration::from_secs(1);
 
@@ -40,13 +43,15 @@ impl Delivery {
     /// Opens the destination.
     pub async fn open(to: Destination) -> anyhow::Result<Self> {
         let sink = match to {
-            Destination::Stdout => Sink::Stdout,
+            Destination::Stdout => Sink::Stdout(None),
             Destination::File(path) => {
-                let file = OpenOptions::new().create(true).append(true).open(&path).await;
+                let mut options = OpenOptions::new();
+                let opened = timeout(DEADLINE, options.create(true).append(true).open(&path)).await;
+                let file = opened.map_err(|_| io::Error::from(io::ErrorKind::TimedOut)).flatten();
                 Sink::File(file.with_context(|| format!("open {}", path.display()))?)
             }
             Destination::Http(url) => {
-                let client = Client::builder().timeout(HTTP_DEADLINE).no_proxy();
+                let client = Client::builder().timeout(DEADLINE).no_proxy();
                 let client = client.redirect(redirect::Policy::none());
                 Sink::Http(client.build().context("make a client of HTTP")?, url)
             }
@@ -77,11 +82,15 @@ impl Delivery {
     }
 
     async fn deliver(&mut self, lines: &DecisionLines, text: &str, count: usize) {
-        let delivered = match &mut self.sink {
-            Sink::Stdout => print(text.to_owned()).await,
-            Sink::File(file) => append(file, text).await.map_err(anyhow::Error::from),
-            Sink::Http(client, url) => post(client, url, text).await,
+        let fails = self.fails;
+        let delivered = async {
+            match &mut self.sink {
+                Sink::Stdout(writing) => print(writing, text.to_owned()).await,
+                Sink::File(file) => Ok(append(file, text, fails).await?),
+                Sink::Http(client, url) => post(client, url, text).await,
+            }
         };
+        let delivered = timeout(DEADLINE, delivered).await.map_err(anyhow::Error::from).flatten();
         match delivered {
             Ok(()) => {
                 lines.delivered(count);
@@ -104,16 +113,29 @@ impl Delivery {
     }
 }
 
-/// Writes to standard output, on a thread that can wait for its reader.
-async fn print(text: String) -> anyhow::Result<()> {
-    let written = tokio::task::spawn_blocking(move || {
+/// Writes to standard output, on a thread that can wait for its reader. One that still waits is awaited first, so there is one
+/// at a time.
+async fn print(
+    writing: &mut Option<JoinHandle<io::Result<()>>>,
+    text: String,
+) -> anyhow::Result<()> {
+    if let Some(former) = writing {
+        drop(former.await);
+    }
+    let write = move || {
         let mut out = io::stdout().lock();
         out.write_all(text.as_bytes()).and_then(|()| out.flush())
-    });
-    Ok(written.await??)
+    };
+    let written = writing.insert(tokio::task::spawn_blocking(write)).await;
+    *writing = None;
+    Ok(written??)
 }
 
-async fn append(file: &mut File, text: &str) -> io::Result<()> {
+/// After a failure the file possibly ends within a line. A blank line does not harm readers of JSON lines.
+async fn append(file: &mut File, text: &str, after_failure: bool) -> io::Result<()> {
+    if after_failure {
+        file.write_all(b"\n").await?;
+    }
     file.write_all(text.as_bytes()).await?;
     file.flush().await
 }

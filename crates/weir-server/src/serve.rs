@@ -131,11 +131,12 @@ pub fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
 /// Lowers the cap of each listener to the number that the limit of open files allows.
 fn limit_connections(settings: &mut Settings) {
     let descriptors = descriptors::raise_limit();
-    let gate = settings.gate.as_mut().map(|gate| &mut gate.listener);
     let control = settings.control.as_mut().map(|control| &mut control.listener);
+    let of_rls = usize::from(settings.gate.as_ref().is_some_and(|gate| gate.rls.is_some()));
+    let gate = settings.gate.as_mut().map(|gate| &mut gate.listener);
     let mut listeners: Vec<_> = gate.into_iter().chain(control).collect();
     let Some(cap) = listeners.first().map(|listener| listener.connections_max) else { return };
-    let connections_max = descriptors::connections_max(cap, descriptors, listeners.len());
+    let connections_max = descriptors::connections_max(cap, descriptors, listeners.len() + of_rls);
     for listener in &mut listeners {
         listener.connections_max = connections_max;
     }
