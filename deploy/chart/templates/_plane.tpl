@@ -16,6 +16,10 @@
 {{- if eq .component "control" -}}
 {{- $_ := set $settings "WEIR_CONTROL_ADDR" "0.0.0.0:8080" -}}
 {{- $_ := set $settings "WEIR_JWT_KEY_FILE" "/run/weir/plane/jwt_key" -}}
+{{- with $values.secrets.control -}}
+{{- if .smtpUrlKey }}{{ $_ := set $settings "WEIR_SMTP_URL_FILE" "/run/weir/plane/smtp_url" }}{{ end -}}
+{{- if .oidcClientSecretKey }}{{ $_ := set $settings "WEIR_OIDC_CLIENT_SECRET_FILE" "/run/weir/plane/oidc_client_secret" }}{{ end -}}
+{{- end -}}
 {{- if $values.gate.url }}{{ $_ := set $settings "WEIR_GATE_ORIGINS" $values.gate.url }}{{ end -}}
 {{- else -}}
 {{- $_ := set $settings "WEIR_GATE_ADDR" "0.0.0.0:8081" -}}
@@ -105,7 +109,11 @@ spec:
         {{- end }}
   volumes:
     {{- $items := dict "database_url" $secret.databaseUrlKey }}
-    {{- if eq .component "control" }}{{ $_ := set $items "jwt_key" $secret.jwtKeyKey }}{{ end }}
+    {{- if eq .component "control" }}
+    {{- $_ := set $items "jwt_key" $secret.jwtKeyKey }}
+    {{- if $secret.smtpUrlKey }}{{ $_ := set $items "smtp_url" $secret.smtpUrlKey }}{{ end }}
+    {{- if $secret.oidcClientSecretKey }}{{ $_ := set $items "oidc_client_secret" $secret.oidcClientSecretKey }}{{ end }}
+    {{- end }}
     {{- if and (eq .component "gate") $secret.webhookKeyKey }}{{ $_ := set $items "webhook_key" $secret.webhookKeyKey }}{{ end }}
     {{- include "weir.secretVolume" (dict "name" "plane" "secret" $secret.existingSecret "items" $items) | nindent 4 }}
     {{- with $root.Values.secrets.redis }}

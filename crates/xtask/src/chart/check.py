@@ -202,8 +202,9 @@ def own_secrets(name, template):
         if volume["name"] == "plane"
         for item in volume["secret"]["items"]
     }
-    expected = {"control": {"database_url", "jwt_key"}, "gate": {"database_url"}}.get(component, set())
-    require(keys == expected, f"{name}: mounts the keys {keys}")
+    needed = {"control": {"database_url", "jwt_key"}, "gate": {"database_url"}}.get(component, set())
+    optional = {"control": {"smtp_url", "oidc_client_secret"}, "gate": {"webhook_key"}}.get(component, set())
+    require(needed <= keys <= needed | optional, f"{name}: mounts the keys {keys}")
     for container in template["spec"]["containers"]:
         for variable in container.get("env", []):
             require("valueFrom" not in variable, f"{name}: {variable['name']} is a secret in a variable")
