@@ -23,6 +23,8 @@ pub enum LocalError {
     Ended { program: &'static str, code: i32, log: String },
     #[error("{} is not safe to use: it must be a folder of user {owner} with mode 0700", path.display())]
     UnsafeFolder { path: PathBuf, owner: String },
+    #[error("{} exists, and user {user} cannot reach it: open the folders above it, or remove it", path.display())]
+    Unreachable { path: PathBuf, user: String },
     #[error("no user to run servers as: neither postgres nor nobody exists, and root is refused")]
     NoAccount,
     #[error("no free port on loopback")]

@@ -1,8 +1,8 @@
 //! The data folder of a server: private to the account of the server, and reachable by it.
 //!
 //! If the account cannot pass through a folder above the requested one (the home of root is closed to other accounts), the
-//! requested path is a link to a folder in `/var/tmp`. After the link, or a folder above it, is removed, a server starts from
-//! nothing.
+//! requested path is a link to a folder `weir-…` in `/var/tmp`. After the link, or a folder above it, is removed, a server starts
+//! from nothing, and the former data stay in `/var/tmp`.
 
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _, symlink};
@@ -18,11 +18,13 @@ pub(crate) fn prepare(wanted: &Path, account: &Account) -> Result<PathBuf, Local
     static CREATING: Mutex<()> = Mutex::new(());
     let _one_at_a_time = CREATING.lock().unwrap_or_else(PoisonError::into_inner);
     let wanted = std::path::absolute(wanted).map_err(LocalError::file("find", wanted))?;
-    let folder = if reachable(&wanted, account) {
-        create_parents(&wanted, account)?;
-        wanted
-    } else {
-        replacement(&wanted)?
+    let folder = match linked(&wanted) {
+        Some(folder) => folder,
+        None if reachable(&wanted, account) => {
+            create_parents(&wanted, account)?;
+            wanted
+        }
+        None => link(&wanted, account)?,
     };
     make_private(&folder, account)?;
     Ok(folder)
@@ -109,10 +111,21 @@ pub(crate) fn reachable(path: &Path, account: &Account) -> bool {
     })
 }
 
-/// The folder to which the link at `wanted` leads. Makes a link with a new name if there is none.
-fn replacement(wanted: &Path) -> Result<PathBuf, LocalError> {
-    if let Ok(folder) = fs::read_link(wanted) {
-        return Ok(folder);
+/// The folder to which a link at `wanted` leads, if this account made it with [`link`]. Any other link could be a trap.
+fn linked(wanted: &Path) -> Option<PathBuf> {
+    let owner = fs::symlink_metadata(wanted).ok()?.uid();
+    let folder = fs::read_link(wanted).ok()?;
+    let name = folder.file_name()?.to_str()?.strip_prefix("weir-")?;
+    let is_own = owner == rustix::process::geteuid().as_raw()
+        && folder.parent() == Some(shared_parent())
+        && name.len() == random_name().ok()?.len();
+    is_own.then_some(folder)
+}
+
+/// Makes a link to a folder with a new name, which is not created yet.
+fn link(wanted: &Path, account: &Account) -> Result<PathBuf, LocalError> {
+    if fs::symlink_metadata(wanted).is_ok() {
+        return Err(LocalError::Unreachable { path: wanted.to_owned(), user: account.name() });
     }
     if let Some(parent) = wanted.parent() {
         fs::create_dir_all(parent).map_err(LocalError::file("create", parent))?;
@@ -133,13 +146,27 @@ mod tests {
     use crate::scratch::of_process;
 
     #[test]
-    fn replacement_is_found_again_until_a_folder_above_its_link_is_removed() {
+    fn linked_folder_is_found_again_until_a_folder_above_its_link_is_removed() {
         let data_dir = of_process().path().join("closed");
         let wanted = data_dir.join("postgres");
-        let first = replacement(&wanted).unwrap();
-        assert_eq!(replacement(&wanted).unwrap(), first);
-        assert_eq!(fs::read_link(&wanted).unwrap(), first);
+        assert_eq!(linked(&wanted), None);
+        let first = link(&wanted, &Account::Ours).unwrap();
+        assert_eq!(linked(&wanted), Some(first.clone()));
         fs::remove_dir_all(&data_dir).unwrap();
-        assert_ne!(replacement(&wanted).unwrap(), first);
+        assert_ne!(link(&wanted, &Account::Ours).unwrap(), first);
+    }
+
+    #[test]
+    fn link_of_another_kind_is_not_followed() {
+        let folder = of_process().path();
+        for (name, target) in
+            [("a", "/etc"), ("b", "/var/tmp/weir-etc"), ("c", "weir-0123456789abcdef")]
+        {
+            let wanted = folder.join(name);
+            symlink(target, &wanted).unwrap();
+            assert_eq!(linked(&wanted), None, "{target}");
+            let refused = link(&wanted, &Account::Ours).unwrap_err();
+            assert!(matches!(refused, LocalError::Unreachable { .. }), "{refused}");
+        }
     }
 }
