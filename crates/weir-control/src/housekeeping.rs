@@ -1,5 +1,5 @@
-//! Deletes expired rows: answers for repeats, sessions, invitations, sign-ups, keys, overrides and gates that stopped long ago. Rolls up
-//! statistics and maintains their tables.
+//! Deletes expired rows: answers for repeats, sessions, invitations, sign-ups, keys, overrides, and gates that stopped long
+//! ago. Rolls up statistics and maintains their tables.
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ pub async fn keep_house(control: ControlState, stop: CancellationToken) {
         denied::record_counted(&control, false).await;
         let swept = async {
             sweep(&control, &stop).await?;
-            delete_ended_overrides(&control).await
+            delete_ended_overrides(&control, &stop).await
         };
         match swept.await {
             Ok(()) => control.meters().succeeded(BackgroundTask::Sweep, control.clock.now()),
@@ -191,20 +191,30 @@ async fn sweep(control: &ControlState, stop: &CancellationToken) -> Result<(), S
 
 /// Deletes overrides that ended a day ago, as their tenants would. Those of a set of rules as code stay until its files leave
 /// them out.
-pub(crate) async fn delete_ended_overrides(control: &ControlState) -> Result<(), StoreError> {
+pub(crate) async fn delete_ended_overrides(
+    control: &ControlState,
+    stop: &CancellationToken,
+) -> Result<(), StoreError> {
     let until = control.clock.now().plus_ms(-OVERRIDES_RETAINED_MS);
-    let mut tx = control.store.begin("housekeeping.ended_overrides", Scope::Service).await?;
-    let tenants = tx.sweep().tenants_with_ended_overrides(until, BATCH).await?;
-    tx.commit().await?;
-    for tenant_id in tenants {
-        let scope = Scope::Tenant(tenant_id);
-        let mut tx = control.store.begin("housekeeping.delete_ended_overrides", scope).await?;
-        tx.tenants().begin_change(tenant_id).await?;
-        let deleted = tx.overrides().delete_ended(tenant_id, until, BATCH).await?;
+    loop {
+        let mut tx = control.store.begin("housekeeping.ended_overrides", Scope::Service).await?;
+        let tenants = tx.sweep().tenants_with_ended_overrides(until, BATCH).await?;
         tx.commit().await?;
-        tracing::debug!(deleted, "deleted overrides that ended");
+        let mut deleted = 0;
+        for tenant_id in tenants {
+            if stop.is_cancelled() {
+                return Ok(());
+            }
+            let scope = Scope::Tenant(tenant_id);
+            let mut tx = control.store.begin("housekeeping.delete_ended_overrides", scope).await?;
+            tx.tenants().begin_change(tenant_id).await?;
+            deleted += tx.overrides().delete_ended(tenant_id, until, BATCH).await?;
+            tx.commit().await?;
+        }
+        if deleted < u64::from(BATCH) {
+            return Ok(());
+        }
     }
-    Ok(())
 }
 
 #[cfg(test)]

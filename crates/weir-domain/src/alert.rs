@@ -73,16 +73,6 @@ pub const WINDOW_S_MAX: u32 = 24 * 60 * 60;
 pub const CHECKS_MIN_MAX: u64 = 1_000_000_000;
 
 impl Condition {
-    /// The rule that is watched, if it is one alone.
-    pub fn rule_id(&self) -> Option<RuleId> {
-        match self {
-            Self::Quota { rule_id, .. } | Self::DenialShare { of: Watched::Rule(rule_id), .. } => {
-                Some(*rule_id)
-            }
-            Self::DenialShare { .. } => None,
-        }
-    }
-
     /// The condition, or everything that is wrong with it.
     pub fn parse(draft: &ConditionDraft) -> Result<Self, Vec<InvalidField>> {
         let mut wrong = Vec::new();

@@ -4,7 +4,7 @@ mod row;
 
 use serde_json::Value;
 use weir_domain::alert::Condition;
-use weir_domain::id::{AlertId, TenantId, WebhookId};
+use weir_domain::id::{AlertId, RuleId, TenantId, WebhookId};
 use weir_domain::time::Timestamp;
 
 use crate::connection::PooledConnection;
@@ -223,6 +223,23 @@ impl<'t> Alerts<'t> {
         .fetch_all(self.conn)
         .await?;
         Ok(page.listing(all(rows)?))
+    }
+
+    /// Returns the ids and names of the alerts about a rule, also of those whose condition this release does not know.
+    pub async fn of_rule(
+        self,
+        tenant_id: TenantId,
+        rule_id: RuleId,
+    ) -> Result<Vec<(AlertId, String)>, StoreError> {
+        let rows = sqlx::query!(
+            "-- alerts.of_rule
+            SELECT id, name FROM alerts WHERE tenant_id = $1 AND rule_id = $2 ORDER BY id",
+            uuid(tenant_id.to_u128()),
+            uuid(rule_id.to_u128()),
+        )
+        .fetch_all(self.conn)
+        .await?;
+        Ok(rows.into_iter().map(|row| (AlertId::from_u128(row.id.as_u128()), row.name)).collect())
     }
 
     /// Deletes an alert.

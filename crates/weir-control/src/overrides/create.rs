@@ -5,6 +5,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use weir_domain::id::OverrideId;
 use weir_domain::rule::Rule;
+use weir_domain::time::Timestamp;
 use weir_http::problem::Problem;
 use weir_store::{OverrideBody as StoredBody, OverrideRow, OverrideWrite};
 use weir_wire::overrides::{OverrideAnswer, OverrideBody};
@@ -65,15 +66,18 @@ async fn delete_ended(change: &mut Change, body: &StoredBody) -> Result<(), Cont
     let (tenant_id, now) = (change.caller.tenant_id, change.now);
     let key = (body.rule_id, body.subject_digest);
     let found = change.tx.overrides().of_keys(tenant_id, &[key]).await?.into_iter();
-    let mut ended = found.filter(|row| {
-        row.managed_by.is_none() && row.expires_at.is_some_and(|expires_at| expires_at <= now)
-    });
+    let mut ended = found.filter(|row| row.managed_by.is_none() && has_ended(row, now));
     if let Some(row) = ended.next() {
         change.tx.overrides().delete(tenant_id, row.id, None).await?;
         let object = Object::new("override", &row.id);
         change.audit("override.delete", object, Some(row.spec), None).await?;
     }
     Ok(())
+}
+
+/// Whether the limits of the rule apply again.
+pub(crate) fn has_ended(row: &OverrideRow, now: Timestamp) -> bool {
+    row.expires_at.is_some_and(|expires_at| expires_at <= now)
 }
 
 /// The rule that an override belongs to.

@@ -3,13 +3,12 @@
 use axum::extract::State;
 use axum::response::Response;
 use serde_json::{Value, json};
-use weir_domain::id::RuleId;
+use weir_domain::id::{AlertId, RuleId};
 use weir_http::params::Path;
 use weir_http::problem::Problem;
-use weir_store::{AlertRow, Listing, OverrideFilter, OverrideRow, Page};
+use weir_store::{Listing, OverrideFilter, OverrideRow, Page};
 
 use crate::actor::{By, Editor, InNamespaces};
-use crate::alerts::create::ALERTS_MAX;
 use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::etag::IfMatch;
@@ -66,10 +65,7 @@ pub(crate) async fn delete_stored(
     } else {
         u64::try_from(first.len()).unwrap_or(u64::MAX)
     };
-    let page = Page { limit: u32::try_from(ALERTS_MAX).unwrap_or(u32::MAX), after: None };
-    let alerts = change.tx.alerts().list(tenant_id, &page).await?.items.into_iter();
-    let alerts: Vec<AlertRow> =
-        alerts.filter(|alert| alert.condition.rule_id() == Some(rule_id)).collect();
+    let alerts = change.tx.alerts().of_rule(tenant_id, rule_id).await?;
     let row = change.tx.rules().delete(tenant_id, rule_id, expected).await?;
     let mut before = row.ok_or_else(Problem::not_found)?.spec;
     if let (true, Some(fields)) = (count > 0, before.as_object_mut()) {
@@ -79,7 +75,7 @@ pub(crate) async fn delete_stored(
         fields.insert("deleted_overrides".to_owned(), deleted);
     }
     if let (false, Some(fields)) = (alerts.is_empty(), before.as_object_mut()) {
-        let shown = |row: &AlertRow| json!({ "id": row.id.to_string(), "name": row.name });
+        let shown = |(id, name): &(AlertId, String)| json!({ "id": id.to_string(), "name": name });
         let deleted: Vec<Value> = alerts.iter().map(shown).collect();
         fields.insert("deleted_alerts".to_owned(), Value::from(deleted));
     }

@@ -1,6 +1,8 @@
 //! Rules as code: overrides are applied with the rules of a set.
 
 use serde_json::{Value, json};
+use weir_domain::time::Timestamp;
+use weir_wire::time::DateTime;
 
 use super::support::{Answer, Member, Plane};
 
@@ -259,6 +261,24 @@ async fn plan_and_audit_log_list_the_overrides_that_a_deleted_rule_takes_with_it
     let log = plane.by(&ada, "GET", "audit?action=rule.delete").send().await.expect(200).body;
     let mut entries = log["data"].as_array().expect("a list").iter();
     assert!(entries.any(|entry| entry["before"].get("deleted_overrides").is_none()), "{log}");
+}
+
+#[tokio::test]
+async fn ended_override_of_no_set_makes_room_for_that_of_the_files() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let mut body = json!({ "set": "repo", "rules": [rule("api", "a")], "overrides": [] });
+    apply(&plane, &ada, &body).await.expect(200);
+    let rules = plane.by(&ada, "GET", "rules").send().await.expect(200);
+    let expires_at = DateTime(Timestamp::from_millis(plane.now_ms() + 60_000));
+    let exception = json!({ "rule_id": rules.text("/data/0/id"), "subject": { "user": "u-1" },
+        "action": "allow", "expires_at": expires_at });
+    plane.by(&ada, "POST", "overrides").json(&exception).send().await.expect(201);
+    body["overrides"] = json!([denies("api", "a", "u-1")]);
+    assert_eq!(apply(&plane, &ada, &body).await.refused_field(), "overrides[0].subject");
+    plane.advance(2 * 60_000);
+    apply(&plane, &ada, &body).await.expect(200);
+    assert_eq!(overrides(&plane, &ada).await, [(json!("u-1"), json!("repo"), json!(false))]);
 }
 
 #[tokio::test]

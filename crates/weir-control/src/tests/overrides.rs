@@ -1,6 +1,7 @@
 //! Overrides of a rule, single ones and in bulk.
 
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 use weir_domain::time::Timestamp;
 use weir_wire::time::DateTime;
 
@@ -87,7 +88,7 @@ async fn override_that_ended_makes_room_and_is_deleted_a_day_later() {
     assert_eq!(log.text("/data/0/object_id"), first.text("/id"));
 
     let users = async || {
-        delete_ended_overrides(&plane.state).await.expect("deleted");
+        delete_ended_overrides(&plane.state, &CancellationToken::new()).await.expect("deleted");
         // A session does not last for a day without use.
         let login = json!({ "email": "ada@example.com", "password": PASSWORD });
         let login = plane.ask("POST", "/v1/auth/login").json(&login).send().await.expect(200);

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use totp_rs::{Builder, Secret};
+use weir_domain::id::UserId;
 use weir_store::Scope;
 
 use super::support::{Answer, Member, PASSWORD, Plane};
@@ -42,6 +43,23 @@ async fn enable(plane: &Plane, ada: &Member) -> (String, Vec<String>) {
     let confirmed = me(plane, "POST", "/confirm", &ada.token, present).await.expect(200);
     let codes = confirmed.body["recovery_codes"].as_array().expect("a list").iter();
     (secret, codes.map(|code| code.as_str().expect("a text").to_owned()).collect())
+}
+
+/// Otherwise a sign-in that has not seen the factor could begin a session after the others were ended.
+#[tokio::test]
+async fn confirmation_waits_for_a_sign_in_that_begins_a_session() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let user: UserId = ada.user.parse().expect("an id");
+    let begun = plane.database.app.begin("tests.sign_in", Scope::User(user)).await;
+    let mut sign_in = begun.expect("a transaction");
+    sign_in.users().lock(user).await.expect("the account is there");
+    let ending = async {
+        plane.until_a_lock_is_awaited().await;
+        sign_in.commit().await.expect("it is committed");
+    };
+    let ((_, codes), ()) = tokio::join!(enable(&plane, &ada), ending);
+    assert!(!codes.is_empty());
 }
 
 #[tokio::test]

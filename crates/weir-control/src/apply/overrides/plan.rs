@@ -14,6 +14,7 @@ use crate::apply::overrides::names::{path, subject_of};
 use crate::change::Change;
 use crate::error::ControlError;
 use crate::overrides::checked as checked_override;
+use crate::overrides::create::has_ended;
 use crate::rule_service::CheckedRule;
 
 /// An override in place of a stored one.
@@ -89,7 +90,10 @@ pub(super) async fn plan(
     let mut plan = Plan::default();
     for (at, expired, after) in wanted {
         let subject = body.overrides[at].subject.clone();
-        let before = stored.remove(&(after.rule_id, subject));
+        // One that ended and belongs to no set makes room for that of the files.
+        let before = stored
+            .remove(&(after.rule_id, subject))
+            .filter(|before| before.managed_by.is_some() || !has_ended(before, change.now));
         plan.named.extend(before.as_ref().map(|before| before.id));
         if expired {
             answer.unchanged += 1;
