@@ -112,9 +112,12 @@ pub(crate) async fn cancel(
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
     let id: DeferredId = id.parse().map_err(|_| Problem::not_found())?;
-    if !deferral(&state)?.jobs.cancel(caller.tenant, id).await.map_err(unavailable)? {
+    let deferral = deferral(&state)?;
+    if !deferral.jobs.cancel(caller.tenant, id).await.map_err(unavailable)? {
         return Err(Problem::not_found());
     }
+    // The next job of its order can be due now.
+    wake(&state, &deferral, caller.tenant);
     state.meters.deferred(DeferredEvent::Cancelled);
     Ok(StatusCode::NO_CONTENT)
 }

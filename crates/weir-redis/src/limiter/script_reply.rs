@@ -112,9 +112,12 @@ impl<I: Iterator<Item = Value>> Answers<'_, I> {
         let settled = record.ends_with_settlement();
         let decisions = match length / 8 {
             1 => Ok(Vec::new()),
-            count => record.decisions(count / NUMBERS_PER_LIMIT - usize::from(settled)),
+            count => {
+                record.decisions((count / NUMBERS_PER_LIMIT).saturating_sub(usize::from(settled)))
+            }
         };
-        let make = expected.settlement.filter(|_| settled);
+        let leased = |_, at| Settlement::Leased { at: Micros(at) };
+        let make = settled.then(|| expected.settlement.unwrap_or(leased));
         let settlement = make.map(|make| record.settlement(make)).transpose();
         Ok(match (decisions, String::from_utf8(text), settlement) {
             (Ok(decisions), Ok(text), Ok(None)) => Answer::Repeated(self.now, text, decisions),

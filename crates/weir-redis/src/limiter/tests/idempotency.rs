@@ -41,14 +41,18 @@ async fn repeat_gets_the_first_answer_although_the_rule_gained_or_lost_a_concurr
         let fixture = Fixture::new().await;
         for (key, allowed) in [("first", true), ("second", false)] {
             let asked = |rules| vec![Asked { cost: 3, ..fixture.with_key(1, rules, key) }];
-            let first = match fixture.check_all(asked(before)).await.remove(0) {
-                Answer::Decided(_, decisions) | Answer::Settled(_, None, decisions, _) => decisions,
+            let (first, settled) = match fixture.check_all(asked(before)).await.remove(0) {
+                Answer::Decided(_, decisions) => (decisions, None),
+                Answer::Settled(_, None, decisions, settlement) => (decisions, Some(settlement)),
                 other => panic!("{other:?}"),
             };
             assert_eq!(first[0].allowed, allowed, "{key}");
-            let again = fixture.check_all(asked(after)).await.remove(0);
-            let Answer::Repeated(_, _, decisions) = again else { panic!("{again:?}") };
-            assert_eq!(decisions, first, "{key}");
+            let again = match fixture.check_all(asked(after)).await.remove(0) {
+                Answer::Repeated(_, _, decisions) => (decisions, None),
+                Answer::Settled(_, Some(_), decisions, settlement) => (decisions, Some(settlement)),
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(again, (first, settled), "{key}");
         }
     }
 }
