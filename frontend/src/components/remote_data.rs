@@ -10,6 +10,7 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 
 use crate::api::{Answer, Connection, Problem};
+use crate::browser;
 use crate::components::control_flow::{Show, dynamic};
 use crate::components::feedback::{LoadingSkeleton, ProblemPanel, Skeleton};
 
@@ -35,8 +36,19 @@ type Untyped = Arc<dyn Any + Send + Sync>;
 #[derive(Debug, Clone, Copy)]
 struct Remote {
     state: RwSignal<RemoteState<Untyped>>,
-    refetches: RwSignal<u32>,
+    requests: RwSignal<Requests>,
 }
+
+#[derive(Debug, Default)]
+struct Requests {
+    /// The number of calls of `refetch`.
+    refetches: u32,
+    /// The time at which the present request began, until it is answered.
+    asked_ms: Option<i64>,
+}
+
+/// The age of a request from which a poll no longer waits for its answer.
+const ANSWER_MS: i64 = 30_000;
 
 type Fetch<T> = Box<dyn Fn() -> Answer<T>>;
 type UntypedAnswer = LocalBoxFuture<'static, Result<Untyped, Problem>>;
@@ -70,8 +82,9 @@ fn start<T: Send + Sync + 'static>(fetch: Fetch<T>, ready: Signal<bool>) -> Remo
 }
 
 fn follow(ready: Signal<bool>, fetch: Box<dyn Fn() -> UntypedAnswer>) -> Remote {
-    let (state, refetches) = (RwSignal::new(RemoteState::Loading), RwSignal::new(0));
-    let remote = Remote { state, refetches };
+    let (state, requests) =
+        (RwSignal::new(RemoteState::Loading), RwSignal::new(Requests::default()));
+    let remote = Remote { state, requests };
     let latest = StoredValue::new(0_u32);
     let connection = expect_context::<Connection>();
     Effect::new(move |retried: Option<u32>| {
@@ -82,16 +95,20 @@ fn follow(ready: Signal<bool>, fetch: Box<dyn Fn() -> UntypedAnswer>) -> Remote 
         retries
     });
     Effect::new(move |_| {
-        refetches.track();
+        requests.track();
         if !ready.get() {
             return;
         }
         let current = latest.get_value() + 1;
         latest.set_value(current);
+        requests.write_untracked().asked_ms = Some(browser::now_ms());
         let answer = fetch();
         spawn_local(async move {
             let answer = answer.await;
             if latest.try_get_value() == Some(current) {
+                if let Some(mut requests) = requests.try_write_untracked() {
+                    requests.asked_ms = None;
+                }
                 state.try_set(answer.map_or_else(RemoteState::Failed, RemoteState::Ready));
             }
         });
@@ -238,7 +255,16 @@ fn latest(
 
 impl Remote {
     fn refetch(self) {
-        self.refetches.update(|refetches| *refetches += 1);
+        self.requests.update(|requests| requests.refetches += 1);
+    }
+
+    /// Fetches again, unless the answer to the present request is awaited: a newer request would make it void, and over a slow
+    /// connection no answer would ever count.
+    fn poll(self) {
+        let is_recent = |asked_ms: i64| browser::now_ms() - asked_ms < ANSWER_MS;
+        if !self.requests.with_untracked(|requests| requests.asked_ms.is_some_and(is_recent)) {
+            self.refetch();
+        }
     }
 
     /// The state without the data; tracked.
@@ -262,6 +288,11 @@ impl<T: Clone + Send + Sync + 'static> RemoteData<T> {
     /// Fetches again.
     pub fn refetch(self) {
         self.remote.refetch();
+    }
+
+    /// Fetches again, for timers: not while an answer is awaited.
+    pub fn poll(self) {
+        self.remote.poll();
     }
 
     /// The state; tracked.

@@ -103,7 +103,7 @@ fn health(deliveries_added: RwSignal<u32>) -> Memo<BTreeMap<String, WebhookHealt
         let tenant = tenant.get();
         api.webhooks(&tenant)
     });
-    repeat(|| Some(Duration::from_secs(5)), move || webhooks.refetch());
+    repeat(|| Some(Duration::from_secs(5)), move || webhooks.poll());
     let by_id = |webhooks: Vec<Webhook>| {
         webhooks.into_iter().filter_map(|webhook| Some((webhook.id, webhook.health?))).collect()
     };
@@ -114,7 +114,7 @@ fn health(deliveries_added: RwSignal<u32>) -> Memo<BTreeMap<String, WebhookHealt
 fn fired() -> Memo<BTreeMap<String, DateTime>> {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let alerts = fetch_data(move || api.alerts(&tenant.get()));
-    repeat(|| Some(Duration::from_secs(10)), move || alerts.refetch());
+    repeat(|| Some(Duration::from_secs(10)), move || alerts.poll());
     let by_id = |alerts: Vec<Alert>| {
         alerts.into_iter().filter_map(|alert| Some((alert.id, alert.fired_at?))).collect()
     };

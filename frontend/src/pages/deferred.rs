@@ -31,7 +31,7 @@ const REFRESH: Duration = Duration::from_secs(5);
 pub fn DeferredJobs() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let usage = fetch_data(move || api.deferred(&tenant.get()));
-    repeat(|| Some(REFRESH), move || usage.refetch());
+    repeat(|| Some(REFRESH), move || usage.poll());
     let failed = failed(usage);
     let newest = fetch_after(Signal::derive(move || usage.is_settled()), move || {
         let (tenant, _) = (tenant.get(), failed.get());

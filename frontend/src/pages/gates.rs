@@ -46,8 +46,8 @@ pub(super) fn GateStates(
     repeat(
         || Some(REFRESH),
         move || {
-            replicas.refetch();
-            rollouts.refetch();
+            replicas.poll();
+            rollouts.poll();
         },
     );
     view! {

@@ -34,7 +34,7 @@ pub fn Overview() -> impl IntoView {
     provide_context(Crosshair(RwSignal::new(None)));
     let traffic = Traffic::fetch(None, filter);
     let rules = fetch_data(move || api.top(&filter.scope(None), "rule", RULES_COMPARED));
-    refresh(time, move || rules.refetch());
+    refresh(time, move || rules.poll());
     let stream = Stream::new();
     let follow = stream.follow();
     let now = move || {

@@ -42,7 +42,7 @@ pub fn RolloutStatus(
     let replicas = fetch_data(move || api.replicas(&tenant.get()));
     let rollout = move || Some(Rollout::of(version, &replicas.data()?.data));
     let behind = move || rollout().is_some_and(|rollout| !rollout.is_complete());
-    repeat(move || behind().then_some(POLL_INTERVAL), move || replicas.refetch());
+    repeat(move || behind().then_some(POLL_INTERVAL), move || replicas.poll());
     let status = move || rollout().map_or_else(|| "…".to_owned(), |rollout| rollout.to_string());
     view! { <dt>"Rollout"</dt><dd><span role="status">{status}</span></dd> }
 }

@@ -58,7 +58,7 @@ fn Subject(attributes: BTreeMap<String, String>) -> impl IntoView {
         let tenant = tenant.get();
         api.inspect_subject(&tenant, &body)
     });
-    repeat(|| Some(REFRESH), move || found.refetch());
+    repeat(|| Some(REFRESH), move || found.poll());
     let actions = SubjectActions::new(Callback::new(move |()| found.refetch()));
     view! {
         <PageHeader title=title lead="Counters, overrides and denials in every rule">

@@ -62,9 +62,9 @@ impl TrafficFilter {
     }
 }
 
-/// Calls `refetch` as often as statistics of the selected time change.
-pub fn refresh(time: Binding<TimeSelection>, refetch: impl Fn() + 'static) {
-    repeat(move || time.value.get().range.refresh_s().map(Duration::from_secs), refetch);
+/// Calls `poll` as often as statistics of the selected time change.
+pub fn refresh(time: Binding<TimeSelection>, poll: impl Fn() + 'static) {
+    repeat(move || time.value.get().range.refresh_s().map(Duration::from_secs), poll);
 }
 
 impl Traffic {
@@ -100,17 +100,17 @@ impl Traffic {
             first_shown,
             of_rule,
         };
-        refresh(time, move || traffic.refetch());
+        refresh(time, move || traffic.poll());
         traffic
     }
 
-    fn refetch(self) {
-        self.series.refetch();
-        self.compared.refetch();
-        self.summary.refetch();
-        self.subjects.refetch();
-        self.denials.refetch();
-        self.events.refetch();
+    fn poll(self) {
+        self.series.poll();
+        self.compared.poll();
+        self.summary.poll();
+        self.subjects.poll();
+        self.denials.poll();
+        self.events.poll();
     }
 }
 

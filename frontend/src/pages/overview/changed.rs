@@ -32,7 +32,7 @@ pub(super) fn Changed(
         (about.from_ms, about.to_ms) = bounds.expect("there is a previous period");
         api.top(&about, "rule", RULES_COMPARED)
     });
-    refresh(filter.time, move || before.refetch());
+    refresh(filter.time, move || before.poll());
     let current = move || {
         let (now, before) = (rules.data()?, before.data()?);
         Some(movers(&now.data, &before.data, LISTED))

@@ -23,7 +23,7 @@ use crate::pages::traffic::Traffic;
 pub(super) fn StateSentence(traffic: Traffic, rules: RemoteData<Top>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let replicas = fetch_data(move || api.replicas(&tenant.get()));
-    repeat(|| Some(Duration::from_secs(5)), move || replicas.refetch());
+    repeat(|| Some(Duration::from_secs(5)), move || replicas.poll());
     let gates = replicas.latest(|found: Replicas| {
         Some((Rollout::of(found.tenant_version, &found.data), without_redis(&found.data)))
     });

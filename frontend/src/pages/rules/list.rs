@@ -91,7 +91,7 @@ pub(super) fn List(first: Page<RuleAnswer>) -> impl IntoView {
 pub fn last_hour() -> Memo<BTreeMap<String, RuleSeries>> {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let hour = fetch_data(move || api.rules_last_hour(&tenant.get()));
-    repeat(|| Some(REFRESH), move || hour.refetch());
+    repeat(|| Some(REFRESH), move || hour.poll());
     let by_id = |hour: RulesSeries| {
         hour.data.into_iter().map(|series| (series.rule_id.clone(), series)).collect()
     };

@@ -19,7 +19,7 @@ pub(super) struct Fired(pub(super) Memo<usize>);
 /// Provides [`Fired`], which is read every minute once `ready` holds.
 pub(super) fn provide_fired(api: Api, tenant: TenantId, ready: Signal<bool>) {
     let events = fetch_after(ready, move || api.events(&StatsScope::last(tenant.get(), RECENT_MS)));
-    repeat(|| Some(Duration::from_mins(1)), move || events.refetch());
+    repeat(|| Some(Duration::from_mins(1)), move || events.poll());
     let count = |found: Events| recently_fired(&found.data, browser::now_ms()).len();
     provide_context(Fired(events.latest(count)));
 }

@@ -17,7 +17,7 @@ use crate::model::health::without_redis;
 pub(super) fn StatusStrip() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let replicas = fetch_data(move || api.replicas(&tenant.get()));
-    repeat(|| Some(REFRESH), move || replicas.refetch());
+    repeat(|| Some(REFRESH), move || replicas.poll());
     let latest = RwSignal::new(None);
     Effect::new(move |_| {
         if let Some(replicas) = replicas.data() {

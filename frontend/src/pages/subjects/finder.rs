@@ -32,7 +32,7 @@ pub(super) fn Finder() -> impl IntoView {
     let filter = TrafficFilter { tenant, namespace: namespace.value, time };
     let list = move |order: &'static str| {
         let top = fetch_data(move || api.top_subjects(&filter.scope(None), order, LISTED));
-        refresh(time, move || top.refetch());
+        refresh(time, move || top.poll());
         top
     };
     let (denied, active) = (list("denied"), list("checks"));

@@ -186,7 +186,7 @@ fn run_in_url(tenant: TenantId, input: RunInput) {
 /// The recorded checks, refreshed as gates write them.
 pub(super) fn fetch_recorded(api: Api, tenant: TenantId) -> RemoteData<Recorded> {
     let recorded = fetch_data(move || api.recorded(&tenant.get()));
-    let timer = set_interval_with_handle(move || recorded.refetch(), REFRESH).ok();
+    let timer = set_interval_with_handle(move || recorded.poll(), REFRESH).ok();
     on_cleanup(move || {
         if let Some(timer) = timer {
             timer.clear();
@@ -211,16 +211,23 @@ fn rerun(input: RunInput, ready: Signal<bool>, action: SubmitAction, run: Callba
         let recorded = input.from.with_untracked(|from| *from != TraceSource::File);
         if is_new && recorded && ready.get_untracked() {
             stop();
-            let again = move || {
-                if !action.busy.get_untracked() {
-                    run.run(());
-                }
-            };
-            timer.set_value(set_timeout_with_handle(again, SETTLED).ok());
+            run_soon(timer, action, run);
         }
         rule
     });
     on_cleanup(stop);
+}
+
+/// Runs after a pause, and not before a run has ended that is under way: it is of an earlier rule.
+fn run_soon(timer: StoredValue<Option<TimeoutHandle>>, action: SubmitAction, run: Callback<()>) {
+    let again = move || {
+        if action.busy.get_untracked() {
+            run_soon(timer, action, run);
+        } else {
+            run.run(());
+        }
+    };
+    timer.set_value(set_timeout_with_handle(again, SETTLED).ok());
 }
 
 /// The checks to replay.
