@@ -67,6 +67,8 @@ pub(super) struct Head {
     pub(super) sorted: bool,
     /// The first press on the head sorts in descending order.
     pub(super) descending_first: bool,
+    /// The cells update by themselves.
+    pub(super) live: bool,
 }
 
 /// The value by which rows are sorted.
@@ -83,7 +85,8 @@ impl<T: 'static> Column<T> {
         title: &'static str,
         text: impl Fn(&T) -> String + Send + Sync + 'static,
     ) -> Self {
-        let head = Head { name, title, class: "", sorted: false, descending_first: false };
+        let head =
+            Head { name, title, class: "", sorted: false, descending_first: false, live: false };
         Self { head, text: Box::new(text), cell: None, key: None }
     }
 
@@ -110,6 +113,12 @@ impl<T: 'static> Column<T> {
         self.head.sorted = true;
         self.head.descending_first = true;
         self.key = Some(Box::new(move |row| SortKey::Number(key(row))));
+        self
+    }
+
+    /// The cells update by themselves, so another text does not render a row again, with its menus and its focus.
+    pub fn live(mut self) -> Self {
+        self.head.live = true;
         self
     }
 

@@ -47,8 +47,9 @@ fn head_cell(table: Table, column: usize) -> AnyView {
 #[component]
 fn SelectAll(table: Table, selected: RwSignal<BTreeSet<String>>) -> impl IntoView {
     let all = move || {
-        let shown = table.order.with(Vec::len);
-        shown > 0 && selected.with(|selected| shown == selected.len())
+        table.order.track();
+        let shown = untrack(|| table.shown_ids());
+        !shown.is_empty() && selected.with(|selected| shown.is_subset(selected))
     };
     let change = move |event| {
         let ids = if event_target_checked(&event) { table.shown_ids() } else { BTreeSet::new() };

@@ -16,7 +16,9 @@ impl Table {
         match line {
             TableLine::Group(name, count) => format!("{name}\n{count}"),
             TableLine::Row(at, number) => {
-                let columns = self.columns.get();
+                let mut columns = self.columns.get();
+                let heads = self.source.heads;
+                heads.with_value(|heads| columns.retain(|column| !heads[*column].live));
                 let texts = columns.iter().map(|column| self.source.text.run((*at, *column)));
                 let texts: Vec<_> = texts.collect();
                 format!("{number}\t{}\t{}", self.source.id.run(*at), texts.join("\t"))

@@ -32,8 +32,7 @@ pub(super) fn columns(state: RuleState) -> Vec<Column<RuleAnswer>> {
     };
     let share_denied = move |rule: &RuleAnswer| {
         let millionths = |series: &RuleSeries| denied(series) * 1_000_000 / checks(series).max(1);
-        let share = hour.with(|hour| hour.get(&rule.id).map_or(0, millionths));
-        i64::try_from(share).unwrap_or(i64::MAX)
+        number(hour.with(|hour| hour.get(&rule.id).map_or(0, millionths)))
     };
     vec![
         Column::new("name", "Rule", |rule: &RuleAnswer| rule.rule.name.clone())
@@ -59,15 +58,13 @@ pub(super) fn columns(state: RuleState) -> Vec<Column<RuleAnswer>> {
         Column::new("checks", "Checks, last hour", move |rule: &RuleAnswer| {
             decided(rule, |series| checks(series).to_string())
         })
-        .by_number(move |rule| {
-            let checks = hour.with(|hour| hour.get(&rule.id).map_or(0, checks));
-            i64::try_from(checks).unwrap_or(i64::MAX)
-        })
+        .by_number(move |rule| number(hour.with(|hour| hour.get(&rule.id).map_or(0, checks))))
         .cell(move |rule| {
             let id = rule.id.clone();
             let cell = move || hour.with(|hour| hour.get(&id).map_or(0, checks));
             view! { <span>{move || grouped(cell())}</span> }.into_any()
         })
+        .live()
         .class("number"),
         Column::new("denied", "Denied, last hour", move |rule: &RuleAnswer| {
             decided(rule, |series| share(denied(series), checks(series)))
@@ -77,11 +74,12 @@ pub(super) fn columns(state: RuleState) -> Vec<Column<RuleAnswer>> {
             let id = rule.id.clone();
             let cell = move || hour.with(|hour| hour.get(&id).map(denied_cell));
             view! { <div>{cell}</div> }.into_any()
-        }),
+        })
+        .live(),
         Column::new("overrides", "Overrides", |rule: &RuleAnswer| {
             rule.overrides.unwrap_or_default().to_string()
         })
-        .by_number(|rule| i64::try_from(rule.overrides.unwrap_or_default()).unwrap_or(i64::MAX))
+        .by_number(|rule| number(rule.overrides.unwrap_or_default()))
         .cell(overrides_cell)
         .class("number"),
         Column::new("changed", "Changed", |rule: &RuleAnswer| {
@@ -95,6 +93,10 @@ pub(super) fn columns(state: RuleState) -> Vec<Column<RuleAnswer>> {
             view! { <RuleMenu rule=rule.clone() state /> }.into_any()
         }),
     ]
+}
+
+fn number(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 fn name_cell(rule: &RuleAnswer) -> AnyView {
