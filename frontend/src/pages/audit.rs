@@ -110,13 +110,22 @@ fn of(filter: Binding<AuditFilter>, field: fn(&mut AuditFilter) -> &mut String) 
 fn Entries(page: Signal<Page<AuditEntry>>, filter: Signal<AuditFilter>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let shown = RwSignal::new(Page { data: Vec::new(), next_cursor: None });
-    Effect::new(move |_| shown.set(page.get()));
+    // A page that was asked for before another first page arrived does not follow it.
+    let firsts = StoredValue::new(0_u32);
+    Effect::new(move |_| {
+        shown.set(page.get());
+        firsts.update_value(|firsts| *firsts += 1);
+    });
     let action = SubmitAction::new();
     let more = move |_| {
+        let first = firsts.get_value();
         let (filter, cursor) = (filter.get_untracked(), shown.get_untracked().next_cursor);
         let api_query = api_query(&filter);
         let older = api.audit(filter.log(), &tenant.now(), &api_query, cursor);
         action.run(older, move |mut next| {
+            if firsts.try_get_value() != Some(first) {
+                return;
+            }
             shown.try_update(|shown| {
                 shown.data.append(&mut next.data);
                 shown.next_cursor = next.next_cursor;

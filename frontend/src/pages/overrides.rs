@@ -82,9 +82,10 @@ fn Page(rules: RuleOptions, open: RwSignal<OpenForm>) -> impl IntoView {
     };
     let writes = RwSignal::new(0_u32);
     let rules = rule_options::known_rules(rules, RuleSelection::with(RuleFeature::CountBy));
+    let written = Callback::new(move |()| writes.update(|writes| *writes += 1));
     let done = Callback::new(move |()| {
         open.set(OpenForm::Nothing);
-        writes.update(|writes| *writes += 1);
+        written.run(());
     });
     let asked = query.with_untracked(|query| query.get("new"));
     open.set(match asked.as_deref() {
@@ -109,7 +110,7 @@ fn Page(rules: RuleOptions, open: RwSignal<OpenForm>) -> impl IntoView {
             OpenForm::Edit(before) => {
                 view! { <Edit before=Some(*before) filter rules done cancel /> }.into_any()
             }
-            OpenForm::Import => view! { <Import done cancel /> }.into_any(),
+            OpenForm::Import => view! { <Import done written cancel /> }.into_any(),
             OpenForm::Reset => view! { <Reset rules cancel /> }.into_any(),
         }
     };

@@ -15,6 +15,7 @@ use crate::components::field::TextArea;
 use crate::components::owner::ImportQuestion;
 use crate::components::remote_data::{fetch_data, show};
 use crate::components::submit::{SubmitAction, SubmitForm};
+use crate::components::toast::Toasts;
 use crate::model::number::quantity;
 use crate::model::override_table;
 use crate::pages::shell::TenantId;
@@ -24,17 +25,28 @@ const BATCH: usize = 1000;
 /// The maximum number of problems listed.
 const WRONG_SHOWN: usize = 20;
 
-/// The form; `done` is called once everything is written. A file can refer to any rule, so all rules are needed.
+/// The form; `done` is called once everything is written, and `written` if the form was closed before or a part was written. A file
+/// can refer to any rule, so all rules are needed.
 #[component]
-pub(super) fn Import(done: Callback<()>, cancel: Callback<()>) -> impl IntoView {
+pub(super) fn Import(
+    done: Callback<()>,
+    written: Callback<()>,
+    cancel: Callback<()>,
+) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let rules = fetch_data(move || async move { api.rules(&tenant.now()).await }.boxed_local());
-    show(rules, move |rules| view! { <Form rules done cancel /> })
+    show(rules, move |rules| view! { <Form rules done written cancel /> })
 }
 
 #[component]
-fn Form(rules: Vec<RuleAnswer>, done: Callback<()>, cancel: Callback<()>) -> impl IntoView {
+fn Form(
+    rules: Vec<RuleAnswer>,
+    done: Callback<()>,
+    written: Callback<()>,
+    cancel: Callback<()>,
+) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let toasts = expect_context::<Toasts>();
     let rules = StoredValue::new(rules);
     let text = RwSignal::new(String::new());
     let read = Memo::new(move |_| {
@@ -62,6 +74,14 @@ fn Form(rules: Vec<RuleAnswer>, done: Callback<()>, cancel: Callback<()>) -> imp
     let import = Callback::new(move |()| {
         let (content, known) = (text.get_untracked(), owners.get_untracked());
         let lines = read.get_untracked().overrides;
+        let count = lines.len();
+        let failed = move |problem: &Problem| {
+            forget();
+            written.try_run(());
+            if text.try_get_untracked().is_none() {
+                toasts.show(problem.title.clone());
+            }
+        };
         let work = async move {
             let batches = Batches { api, tenant: tenant.now(), lines, progress };
             let sets = match known {
@@ -75,14 +95,20 @@ fn Form(rules: Vec<RuleAnswer>, done: Callback<()>, cancel: Callback<()>) -> imp
                 }
             };
             // Somebody can have applied files meanwhile: the next attempt compares again.
-            batches.write(&sets).await.inspect_err(|_| forget())?;
+            batches.write(&sets).await.inspect_err(failed)?;
             Ok(Vec::new())
         };
-        action.run(work, move |found| {
-            if found.is_empty() {
-                done.run(());
-            } else if text.with_untracked(|text| *text == content) {
-                owners.set(Some(found));
+        action.run(work, move |found| match text.try_get_untracked() {
+            Some(_) if found.is_empty() => done.run(()),
+            Some(present) if present == content => owners.set(Some(found)),
+            Some(_) => {}
+            // The drawer was closed, and holds another form perhaps.
+            None if found.is_empty() => {
+                toasts.show(format!("Imported {}", quantity(count, "override", "overrides")));
+                written.try_run(());
+            }
+            None => {
+                toasts.show("Nothing imported: the file changes overrides that belong to files");
             }
         });
     });

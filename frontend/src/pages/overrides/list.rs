@@ -83,14 +83,23 @@ fn Pages(
 ) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let shown = RwSignal::new(Page { data: Vec::new(), next_cursor: None });
-    Effect::new(move |_| shown.set(page.get()));
+    // A page that was asked for before another first page arrived does not follow it.
+    let firsts = StoredValue::new(0_u32);
+    Effect::new(move |_| {
+        shown.set(page.get());
+        firsts.update_value(|firsts| *firsts += 1);
+    });
     let action = SubmitAction::new();
     let more = move |_| {
+        let first = firsts.get_value();
         let search = untrack(|| filter.search());
         let cursor = shown.get_untracked().next_cursor;
         action.run(
             async move { overrides(api, &tenant.now(), rules, &search, cursor).await },
             move |mut next| {
+                if firsts.try_get_value() != Some(first) {
+                    return;
+                }
                 shown.update(|shown| {
                     shown.data.append(&mut next.data);
                     shown.next_cursor = next.next_cursor;

@@ -32,15 +32,16 @@ pub(super) fn Footer(
         let page = |rule: &RuleAnswer| format!("rules/{}", rule.id);
         tenant.page(&before.with(|rule| rule.as_ref().map_or_else(|| "rules".to_owned(), page)))
     };
-    let enforced = move || {
+    // An enforced rule would stop denying, and files would undo what is changed of theirs.
+    let needs_review = move || {
         before.with_untracked(|rule| {
-            rule.as_ref().is_some_and(|rule| rule.rule.mode == Mode::Enforce)
+            rule.as_ref()
+                .is_some_and(|rule| rule.rule.mode == Mode::Enforce || rule.managed_by.is_some())
         })
     };
     let as_shadow = move |_| {
         editor.form.update(|form| form.mode = Mode::Shadow);
-        // An enforced rule would stop denying, which needs a review.
-        if enforced() { open_review.run(()) } else { publish.run.run(()) }
+        if needs_review() { open_review.run(()) } else { publish.run.run(()) }
     };
     let discard = move |_| retained.with_value(RetainedDraft::drop);
     view! {
