@@ -50,13 +50,6 @@ impl Object {
     }
 }
 
-impl Change {
-    /// The settings of the control plane.
-    pub(crate) fn settings(&self) -> &ControlSettings {
-        &self.control.settings
-    }
-}
-
 impl ControlState {
     /// Begins a change of the caller's tenant. A repeated request ends here with its first answer. Other changes of the
     /// tenant wait for this one; changes of other tenants do not.
@@ -109,6 +102,11 @@ impl Intent {
 }
 
 impl Change {
+    /// The settings of the control plane.
+    pub(crate) fn settings(&self) -> &ControlSettings {
+        &self.control.settings
+    }
+
     /// Appends an entry to the audit log.
     pub(crate) async fn audit(
         &mut self,

@@ -14,7 +14,7 @@ use crate::apply::overrides::names::path;
 use crate::apply::overrides::plan::{Plan, Update, plan, rules_of};
 use crate::change::Change;
 use crate::error::ControlError;
-use crate::overrides::create::insert;
+use crate::overrides::create::{delete_ended, insert};
 use crate::overrides::delete::delete_stored;
 use crate::overrides::update::update_stored;
 use crate::state::ControlState;
@@ -52,7 +52,7 @@ pub(super) async fn execute(
     answer: &mut ApplyAnswer,
 ) -> Result<(), ControlError> {
     let rules = rules_of(change, body).await?;
-    let Plan { updates, creates, named } = plan(change, body, &rules, answer).await?;
+    let Plan { updates, creates, ended, named } = plan(change, body, &rules, answer).await?;
     if body.prune {
         prune(change, body, &named, answer).await?;
     }
@@ -72,6 +72,9 @@ pub(super) async fn execute(
             last_changed_by: None,
             last_changed_at: changed_at.into(),
         });
+    }
+    for row in ended {
+        delete_ended(change, row).await?;
     }
     for (at, new) in creates {
         let written = insert(control, change, new, Some(&body.set)).await;

@@ -85,7 +85,7 @@ pub(crate) async fn bulk(
         return Err(Problem::new(ErrorCode::Conflict, detail).into());
     }
     let replaced_sets = changed_sets(&mut change, &stored, body.replace_sets.as_deref()).await?;
-    let before = room(&control.settings, &mut change, 0).await?;
+    let before = room(&mut change, 0).await?;
     let with_id = |body| (control.id(OverrideId::new), body);
     let replaced = replaced(&mut change, &stored).await?;
     let write = OverrideBulk {
@@ -94,7 +94,7 @@ pub(crate) async fn bulk(
         now: change.now,
     };
     let written = change.tx.overrides().upsert_many(&write).await?;
-    let created = room(&control.settings, &mut change, 0).await?.saturating_sub(before);
+    let created = room(&mut change, 0).await?.saturating_sub(before);
     let updated = written.saturating_sub(created);
     if body.dry_run {
         let tenant = change.tx.tenants().find(tenant_id).await?.ok_or_else(Problem::not_found)?;

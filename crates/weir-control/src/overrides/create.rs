@@ -17,7 +17,7 @@ use crate::error::ControlError;
 use crate::input::Input;
 use crate::overrides::{checked, override_answer};
 use crate::rule_service::CheckedRule;
-use crate::state::{ControlSettings, ControlState};
+use crate::state::ControlState;
 
 /// Make an override: other limits, or none, for one subject of a rule.
 #[utoipa::path(post, path = "/tenants/{tenant}/overrides", operation_id = "overrides_create", tag = "overrides",
@@ -35,6 +35,7 @@ pub(crate) async fn create(
     let mut change = control.change("overrides.create", caller, once).await?;
     let rule = rule_of(&mut change, &body.rule_id).await?;
     let stored = checked(&body, &rule, change.now).map_err(Problem::invalid)?;
+    replace_ended(&mut change, &stored).await?;
     let row = insert(&control, &mut change, stored, None).await?;
     change.answer(StatusCode::CREATED, &override_answer(&row)?).await
 }
@@ -46,8 +47,7 @@ pub(crate) async fn insert(
     body: StoredBody,
     managed_by: Option<&str>,
 ) -> Result<OverrideRow, ControlError> {
-    delete_ended(change, &body).await?;
-    room(&control.settings, change, 1).await?;
+    room(change, 1).await?;
     let write = OverrideWrite {
         tenant_id: change.caller.tenant_id,
         id: control.id(OverrideId::new),
@@ -61,23 +61,38 @@ pub(crate) async fn insert(
     Ok(row)
 }
 
-/// Deletes an override of the same subject that has ended, unless it belongs to a set of rules as code.
-async fn delete_ended(change: &mut Change, body: &StoredBody) -> Result<(), ControlError> {
-    let (tenant_id, now) = (change.caller.tenant_id, change.now);
+/// Deletes the override of the same subject, if it gives way to a new one.
+pub(crate) async fn replace_ended(
+    change: &mut Change,
+    body: &StoredBody,
+) -> Result<(), ControlError> {
     let key = (body.rule_id, body.subject_digest);
-    let found = change.tx.overrides().of_keys(tenant_id, &[key]).await?.into_iter();
-    let mut ended = found.filter(|row| row.managed_by.is_none() && has_ended(row, now));
-    if let Some(row) = ended.next() {
-        change.tx.overrides().delete(tenant_id, row.id, None).await?;
-        let object = Object::new("override", &row.id);
-        change.audit("override.delete", object, Some(row.spec), None).await?;
+    let found = change.tx.overrides().of_keys(change.caller.tenant_id, &[key]).await?;
+    for row in found {
+        if gives_way(&row, change.now) {
+            delete_ended(change, row).await?;
+        }
     }
     Ok(())
 }
 
-/// Whether the limits of the rule apply again.
-pub(crate) fn has_ended(row: &OverrideRow, now: Timestamp) -> bool {
-    row.expires_at.is_some_and(|expires_at| expires_at <= now)
+/// Deletes an override that has ended, and records it in the audit log.
+pub(crate) async fn delete_ended(
+    change: &mut Change,
+    row: OverrideRow,
+) -> Result<(), ControlError> {
+    change.tx.overrides().delete(change.caller.tenant_id, row.id, None).await?;
+    change.audit("override.delete", Object::new("override", &row.id), Some(row.spec), None).await
+}
+
+/// Whether an override has ended and belongs to no set of rules as code, so that a new one can take its place.
+pub(crate) fn gives_way(row: &OverrideRow, now: Timestamp) -> bool {
+    row.managed_by.is_none() && !in_force(row, now)
+}
+
+/// Whether an override has not ended.
+pub(crate) fn in_force(row: &OverrideRow, now: Timestamp) -> bool {
+    row.expires_at.is_none_or(|at| now < at)
 }
 
 /// The rule that an override belongs to.
@@ -91,16 +106,12 @@ pub(crate) async fn rule_of(change: &mut Change, rule_id: &str) -> Result<Rule, 
 }
 
 /// Refuses overrides above the bound of the tenant.
-pub(crate) async fn room(
-    settings: &ControlSettings,
-    change: &mut Change,
-    more: u64,
-) -> Result<u64, ControlError> {
+pub(crate) async fn room(change: &mut Change, more: u64) -> Result<u64, ControlError> {
     let count = change.tx.overrides().count(change.caller.tenant_id).await?;
-    if count + more <= settings.overrides_per_tenant_max {
+    let most = change.settings().overrides_per_tenant_max;
+    if count + more <= most {
         return Ok(count);
     }
-    let most = settings.overrides_per_tenant_max;
     let detail = format!("the tenant has {count} overrides; {most} is the most");
     Err(Problem::new(ErrorCode::Conflict, detail).into())
 }

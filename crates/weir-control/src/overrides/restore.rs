@@ -10,7 +10,7 @@ use weir_wire::overrides::{OverrideAnswer, RestoreOverrideBody};
 use crate::actor::{By, Editor, InNamespaces};
 use crate::error::ControlError;
 use crate::input::Input;
-use crate::overrides::create::{insert, rule_of};
+use crate::overrides::create::{insert, replace_ended, rule_of};
 use crate::overrides::{checked, override_answer};
 use crate::state::ControlState;
 
@@ -36,6 +36,7 @@ pub(crate) async fn restore(
     let rule = rule_of(&mut change, &body.rule_id).await.map_err(below)?;
     let stored = checked(&body, &rule, change.now);
     let stored = stored.map_err(|fields| below(Problem::invalid(fields).into()))?;
+    replace_ended(&mut change, &stored).await?;
     let mut row = insert(&control, &mut change, stored, managed_by.as_deref()).await?;
     if let Some(digest) = applied_digest {
         let (tenant_id, id) = (change.caller.tenant_id, row.id);

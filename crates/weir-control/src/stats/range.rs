@@ -128,21 +128,16 @@ impl Asked {
     /// The whole time, widened to the resolution that suits its length: minutes for up to `minutes_h` hours, hours for up to
     /// `hours_h` hours, and days beyond that, or where finer ones are not retained.
     pub(crate) fn whole(&self, minutes_h: i64, hours_h: i64) -> TallyRange {
-        self.whole_since(|from_ms, _| from_ms, minutes_h, hours_h)
+        self.whole_after(0, minutes_h, hours_h)
     }
 
     /// The same with a resolution that is also retained of the time of the same length before it.
     pub(crate) fn whole_and_before(&self, minutes_h: i64, hours_h: i64) -> TallyRange {
-        self.whole_since(|from_ms, to_ms| from_ms - (to_ms - from_ms), minutes_h, hours_h)
+        self.whole_after(1, minutes_h, hours_h)
     }
 
-    /// `earliest` is the earliest time that is read, by the start and the end of the range.
-    fn whole_since(
-        &self,
-        earliest: impl Fn(i64, i64) -> i64,
-        minutes_h: i64,
-        hours_h: i64,
-    ) -> TallyRange {
+    /// The same for a reader of as many periods of this length before it.
+    fn whole_after(&self, periods: i64, minutes_h: i64, hours_h: i64) -> TallyRange {
         let hours = (self.to_ms - self.from_ms) / 3_600_000;
         let wanted = if hours < minutes_h {
             [Resolution::Minute, Resolution::Hour, Resolution::Day].as_slice()
@@ -161,8 +156,8 @@ impl Asked {
             TallyRange { from, to, resolution: *resolution }
         };
         let retained = |found: &TallyRange| {
-            let earliest_ms = earliest(found.from.as_millis(), found.to.as_millis());
-            self.retains_since(found.resolution, earliest_ms)
+            let (from_ms, to_ms) = (found.from.as_millis(), found.to.as_millis());
+            self.retains_since(found.resolution, from_ms - periods * (to_ms - from_ms))
         };
         wanted.iter().map(range).find(retained).unwrap_or_else(|| range(&Resolution::Day))
     }

@@ -23,7 +23,7 @@ use weir_wire::words;
 use crate::answers::to_value;
 use crate::change::{Change, Object};
 use crate::error::ControlError;
-use crate::overrides::create::room;
+use crate::overrides::create::{in_force, room};
 use crate::overrides::{checked, override_answer};
 use crate::rule_service::{CheckedRule, active_rule, subject_digest, subject_values};
 use crate::state::ControlState;
@@ -118,7 +118,7 @@ impl Target {
         let write = OverrideWrite { tenant_id, id, body: stored, managed_by: None, now };
         let object = Object::new("override", &id);
         let Some(own) = self.own else {
-            room(&control.settings, &mut change, 1).await?;
+            room(&mut change, 1).await?;
             let row = change.tx.overrides().insert(&write).await?;
             change.audit("override.create", object, None, Some(row.spec.clone())).await?;
             return change.answer(StatusCode::CREATED, &override_answer(&row)?).await;
@@ -139,10 +139,6 @@ fn ends_no_later(own: &OverrideRow, until: Timestamp) -> Result<(), Problem> {
     };
     let detail = format!("the subject has the override {}, which {end}: edit or delete it", own.id);
     Err(Problem::new(ErrorCode::Conflict, detail))
-}
-
-fn in_force(row: &OverrideRow, now: Timestamp) -> bool {
-    row.expires_at.is_none_or(|at| now < at)
 }
 
 /// The limits of an override, unless it allows or denies the subject.

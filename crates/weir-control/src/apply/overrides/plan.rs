@@ -14,7 +14,7 @@ use crate::apply::overrides::names::{path, subject_of};
 use crate::change::Change;
 use crate::error::ControlError;
 use crate::overrides::checked as checked_override;
-use crate::overrides::create::has_ended;
+use crate::overrides::create::gives_way;
 use crate::rule_service::CheckedRule;
 
 /// An override in place of a stored one.
@@ -33,6 +33,8 @@ pub(super) struct Update {
 pub(super) struct Plan {
     pub(super) updates: Vec<Update>,
     pub(super) creates: Vec<(usize, StoredBody)>,
+    /// The stored overrides of no set that have ended, in place of which others are created.
+    pub(super) ended: Vec<OverrideRow>,
     /// The stored overrides that the request names.
     pub(super) named: HashSet<OverrideId>,
 }
@@ -90,10 +92,7 @@ pub(super) async fn plan(
     let mut plan = Plan::default();
     for (at, expired, after) in wanted {
         let subject = body.overrides[at].subject.clone();
-        // One that ended and belongs to no set makes room for that of the files.
-        let before = stored
-            .remove(&(after.rule_id, subject))
-            .filter(|before| before.managed_by.is_some() || !has_ended(before, change.now));
+        let before = stored.remove(&(after.rule_id, subject));
         plan.named.extend(before.as_ref().map(|before| before.id));
         if expired {
             answer.unchanged += 1;
@@ -104,9 +103,13 @@ pub(super) async fn plan(
             });
             continue;
         }
-        let Some(before) = before else {
-            plan.creates.push((at, after));
-            continue;
+        let before = match before {
+            Some(before) if !gives_way(&before, change.now) => before,
+            ended => {
+                plan.ended.extend(ended);
+                plan.creates.push((at, after));
+                continue;
+            }
         };
         match update(at, before, after, body) {
             Ok(Some(update)) => plan.updates.push(update),
