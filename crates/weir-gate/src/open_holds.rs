@@ -126,7 +126,11 @@ mod tests {
         assert_eq!(holds.count(now), IDS_MAX as u64);
         let soon = now + Duration::from_millis(999);
         holds.opened(id(IDS_MAX), later, soon);
-        assert_eq!(holds.lock().swept_at, Some(now), "all ids are looked at once a second");
+        assert_eq!(
+            holds.lock().swept_at,
+            Some(now),
+            "a search through all ids follows a second later at the earliest"
+        );
         holds.opened(id(IDS_MAX), later + Duration::from_secs(1), later);
         assert_eq!(holds.count(later), 1);
     }

@@ -9,7 +9,7 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use crate::random::random_name;
+use crate::random::{NAME_LEN, random_name};
 use crate::{Account, LocalError};
 
 /// Prepares `wanted`, or its replacement, for `account`. Returns the folder in use.
@@ -118,7 +118,7 @@ fn linked(wanted: &Path) -> Option<PathBuf> {
     let name = folder.file_name()?.to_str()?.strip_prefix("weir-")?;
     let is_own = owner == rustix::process::geteuid().as_raw()
         && folder.parent() == Some(shared_parent())
-        && name.len() == random_name().ok()?.len();
+        && name.len() == NAME_LEN;
     is_own.then_some(folder)
 }
 

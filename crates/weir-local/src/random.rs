@@ -7,9 +7,12 @@ use std::path::Path;
 
 use crate::LocalError;
 
+/// The length of a random name.
+pub(crate) const NAME_LEN: usize = 16;
+
 /// A name that cannot be guessed, for folders in shared directories.
 pub(crate) fn random_name() -> Result<String, LocalError> {
-    random_hex::<8>()
+    random_hex::<{ NAME_LEN / 2 }>()
 }
 
 pub(crate) fn random_hex<const BYTES: usize>() -> Result<String, LocalError> {

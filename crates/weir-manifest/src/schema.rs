@@ -206,6 +206,11 @@ fn time(description: &Value, example: &str) -> Value {
     })
 }
 
+/// Whether a field of a limit can have a unit.
+fn is_time(field: &str) -> bool {
+    field.strip_suffix("_ms").is_some_and(|name| LIMIT_FIELDS.contains(&name))
+}
+
 /// In each algorithm, a required time can have either name.
 fn limits_with_units(limits: &mut Value) {
     for variant in limits["oneOf"].as_array_mut().into_iter().flatten() {
@@ -220,9 +225,7 @@ fn limits_with_units(limits: &mut Value) {
             continue;
         }
         if let Some(required) = variant["required"].as_array_mut() {
-            let name = |field: &Value| Some(field.as_str()?.strip_suffix("_ms")?.to_owned());
-            let is_time = |name: String| LIMIT_FIELDS.contains(&name.as_str());
-            required.retain(|field| !name(field).is_some_and(is_time));
+            required.retain(|field| !is_time(field.as_str().unwrap_or_default()));
         }
         variant["allOf"] = times.into();
     }
