@@ -28,7 +28,7 @@ pub use bucket::{Bucket, BucketState};
 pub use clock::{SLACK_US, STEP_US};
 pub use concurrency::{Concurrency, LeaseId, LeasesState};
 pub use counter::Counter;
-pub use definition::{Approximation, Bound, Level, ScriptParameters, Wait, Windows};
+pub use definition::{Approximation, Bound, ChargedLimit, Level, ScriptParameters, Wait, Windows};
 pub use fixed_window::FixedWindow;
 pub use leaky_bucket::LeakyBucket;
 pub use parameter::{Input, Parameter};
@@ -37,7 +37,7 @@ pub(crate) use period::time_zone;
 pub use period::{Calendar, Period};
 pub use quota::{PeriodBounds, Quota};
 pub use sliding_window_counter::{PairState, SlidingWindowCounter};
-pub use sliding_window_log::{LogState, SlidingWindowLog};
+pub use sliding_window_log::{LogState, REFUNDED_ENTRIES_MAX, SlidingWindowLog};
 pub use spacing::{Spacing, SpacingState};
 pub use token_bucket::TokenBucket;
 pub use window::WindowState;
@@ -182,9 +182,18 @@ macro_rules! algorithms {
                 match self { $(Self::$name(meter) => meter.log_denied(counter.state(), cost, now),)+ }
             }
 
-            /// Returns `cost` units, never above full. Does nothing where that is not possible.
-            pub fn refund(&self, counter: &mut Counter, cost: u64, now: Micros) {
-                match self { $(Self::$name(meter) => meter.refund(counter.state(), cost, now),)+ }
+            /// Returns `cost` units, never above full; those of a charge only to the window, bucket or entry that was
+            /// charged. Returns whether any units were returned.
+            pub fn refund(
+                &self,
+                counter: &mut Counter,
+                cost: u64,
+                charge: Option<ChargedLimit>,
+                now: Micros,
+            ) -> bool {
+                match self {
+                    $(Self::$name(meter) => meter.refund(counter.state(), cost, charge, now),)+
+                }
             }
 
             /// The units that are left, and the time until the counter is as if never used.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::algorithm::LeaseId;
 use crate::algorithm::{Meter, PeriodBounds, Quota};
+use crate::charged::Charged;
 use crate::counter::{CounterName, CounterPart};
 use crate::draft::{Mode, Over};
 use crate::id::TenantId;
@@ -39,6 +40,8 @@ pub struct Check {
     pub rules: Vec<RuleMeters>,
     /// The id of the leases that it takes of concurrency limits. Without one, nobody can renew or release them.
     pub lease_id: Option<LeaseId>,
+    /// The charge that a refund names.
+    pub charged: Option<Charged>,
 }
 
 /// The meters of one rule in a check.

@@ -79,14 +79,21 @@ pub fn decide_and_settle(
             (Outcome::Passed, Operation::Reserve(_)) => rule.reserve(lease_id, now),
             (Outcome::Passed, _) => rule.charge(lease_id, now),
             (Outcome::Denied, _) => rule.deny(denied_by_limit, now),
-            (_, Operation::Refund) if rule.enforced() => rule.refund(now),
+            (_, Operation::Refund) if rule.enforced() => {
+                rule.refund(check.charged.as_ref(), now);
+            }
             (_, Operation::Record | Operation::Commit(_)) if rule.cost > 0 => {
                 rule.record(operation == Operation::Record, now);
             }
             (Outcome::Inspected, _) => {}
         }
         let holds = reserves && outcome == Outcome::Passed;
-        decisions.extend(rule.report(outcome, if holds { reserved } else { 0 }, now));
+        let mut own = rule.report(outcome, if holds { reserved } else { 0 }, now);
+        if operation == Operation::Refund {
+            // Nobody acts on a refund.
+            own.iter_mut().for_each(|decision| decision.delay_ms = 0);
+        }
+        decisions.append(&mut own);
         if writes {
             rule.store(counters, now);
         }

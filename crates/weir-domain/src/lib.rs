@@ -42,6 +42,7 @@ pub mod request;
 pub mod subject;
 
 pub mod charge;
+pub mod charged;
 pub mod decide;
 pub mod lease;
 pub mod matching;

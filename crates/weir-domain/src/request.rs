@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::charged::Charged;
 use crate::lease::Lease;
 use crate::limit::COST_MAX;
 use crate::names::{self, ATTRIBUTES_MAX, InvalidField};
@@ -59,9 +60,9 @@ impl Operation {
     }
 }
 
-/// A checked request.
+/// A checked request, and the charge that a refund names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request(RequestDraft);
+pub struct Request(RequestDraft, Option<Box<Charged>>);
 
 impl Request {
     /// Checks the whole draft and reports everything that is wrong with it.
@@ -97,7 +98,19 @@ impl Request {
             let reason = format!("must be from 1 to {IDEMPOTENCY_KEY_BYTES_MAX} bytes");
             wrong.push(InvalidField::new("idempotency_key", reason));
         }
-        if wrong.is_empty() { Ok(Self(draft)) } else { Err(wrong) }
+        if wrong.is_empty() { Ok(Self(draft, None)) } else { Err(wrong) }
+    }
+
+    /// The same refund, of this charge.
+    #[must_use]
+    pub fn of_charge(mut self, charged: Charged) -> Self {
+        self.1 = Some(Box::new(charged));
+        self
+    }
+
+    /// The charge that a refund names.
+    pub fn charged(&self) -> Option<&Charged> {
+        self.1.as_deref()
     }
 
     /// The namespace of the rules.

@@ -74,8 +74,14 @@ mod tests {
 
     fn entry(rule: &str, limit: u64, remaining: u64, retry_after_ms: Option<u64>) -> Entry<'_> {
         let allowed = retry_after_ms == Some(0);
-        let decision =
-            Decision { allowed, remaining, reset_after_ms: 0, retry_after_ms, delay_ms: 0 };
+        let decision = Decision {
+            allowed,
+            remaining,
+            reset_after_ms: 0,
+            retry_after_ms,
+            delay_ms: 0,
+            returned: false,
+        };
         Entry { rule, shadow: false, limit, decision }
     }
 

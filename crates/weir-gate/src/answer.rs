@@ -120,6 +120,7 @@ impl AnswerTemplate {
                 .map(|(label, decision)| label.answer(decision, operation))
                 .collect(),
             leases: Vec::new(),
+            charge: None,
             degraded: None,
             rulebook_version: self.rulebook_version,
             code: None,
@@ -202,7 +203,12 @@ pub(crate) fn fingerprint(request: &Request) -> String {
     };
     // Requests of other operations with equal fields are different requests.
     match request.operation() {
-        Operation::Refund => field("refund"),
+        Operation::Refund => {
+            field("refund");
+            if let Some(charged) = request.charged() {
+                field(&charged.to_text());
+            }
+        }
         Operation::Record => field("record"),
         Operation::Reserve(reserve) => {
             field("reserve");

@@ -263,6 +263,7 @@ fn full(caller: &Caller) -> Response {
         reset_after_ms: Some(FULL_RETRY_MS),
         limits: Vec::new(),
         leases: Vec::new(),
+        charge: None,
         degraded: None,
         rulebook_version: caller.book.version(),
         code: Some(AnswerCode::QueueFull),

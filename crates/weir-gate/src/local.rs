@@ -92,6 +92,7 @@ impl Local {
             cost,
             rules,
             lease_id: None,
+            charged: None,
         };
         let mut decisions = shard.decide(tenant, &check, now);
         drop(shard);

@@ -5,6 +5,7 @@ mod authorize;
 mod bad_keys;
 mod batches;
 mod concurrency;
+mod denials;
 mod exhaust;
 mod isolation;
 mod leaving;

@@ -39,11 +39,12 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use weir_domain::charge::RuleCharge;
-use weir_domain::id::TenantId;
+use weir_domain::id::{RuleId, TenantId};
+use weir_domain::spread::SpreadKey;
 use weir_domain::time::Micros;
 use weir_trace::{RequestSpan, Traces};
 
-pub use self::asked::{Answer, Asked, Idempotency};
+pub use self::asked::{Answer, Asked, FirstAnswer, Idempotency};
 pub use self::call_times::CallTimes;
 pub(crate) use self::connector::probe_programs;
 use self::links::Links;
@@ -205,6 +206,20 @@ impl Limiter {
     ) -> Result<u64, RedisError> {
         let bucket = Bucket::of(tenant, namespace, charge.spread);
         reset::run(&self.client, tenant, (namespace, bucket), &charge.counters(tenant)).await
+    }
+
+    /// Replaces the recorded answer to the idempotency key of an admitted check, whose counters are not spread, by that of a
+    /// denial that charged only these rules, alone. So a repeat is decided anew.
+    pub async fn record_denial(
+        &self,
+        tenant: TenantId,
+        namespace: &str,
+        idempotency: &Idempotency,
+        charged: &[RuleId],
+    ) -> Result<(), RedisError> {
+        let bucket = Bucket::of(tenant, namespace, SpreadKey::NONE);
+        let place = (namespace, bucket);
+        reset::record_denial(&self.client, tenant, place, idempotency, charged).await
     }
 }
 

@@ -166,6 +166,7 @@ fn answer() -> CheckAnswer {
         reset_after_ms: Some(100),
         limits: vec![limit],
         leases: Vec::new(),
+        charge: None,
         degraded: None,
         rulebook_version: 42,
         code: None,

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
+use weir_domain::charged::Charged;
 use weir_domain::request::{DEFAULT_NAMESPACE, Operation, Request, RequestDraft};
 
 use crate::limits::AlgorithmName;
@@ -37,7 +38,8 @@ pub struct CheckBody {
     /// `consume` (default), or `peek`: returns the same answer and takes nothing.
     #[serde(default)]
     pub mode: CheckMode,
-    /// An idempotency key of at most 128 bytes: a repeat within 60 s gets the first answer and takes nothing.
+    /// An idempotency key of at most 128 bytes: a repeat within 60 s of an admitted check gets its answer and takes nothing; that of
+    /// a denied one is decided anew.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
 }
@@ -99,6 +101,9 @@ pub struct RefundBody {
     /// An idempotency key of at most 128 bytes: a repeat within 60 s gets the first answer and returns nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
+    /// The `charge` of the answer to the check: units return only to the window, bucket or entry that was charged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub charge: Option<String>,
 }
 
 /// The answer to a check: the same whether allowed (200) or denied (429).
@@ -129,6 +134,9 @@ pub struct CheckAnswer {
     /// The leases of concurrency limits that the check took; left out if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leases: Vec<LeaseAnswer>,
+    /// Names what the check charged, for a refund; left out if it charged no enforced limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub charge: Option<String>,
     /// The source of the answer while Redis could not be reached.
     pub degraded: Option<Degraded>,
     /// The version of the rulebook by which the check was decided.
@@ -206,7 +214,7 @@ pub struct LimitAnswer {
     pub retry_after_ms: Option<u64>,
     /// The time to wait before acting.
     pub delay_ms: u64,
-    /// In the answer to a refund: whether units were returned to this limit.
+    /// In the answer to a refund: whether this limit takes units back; if the refund names a charge, whether any were returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refunded: Option<bool>,
 }
@@ -318,7 +326,26 @@ impl RefundBody {
             operation: Operation::Refund,
             idempotency_key: self.idempotency_key,
         };
-        Request::parse(draft).map_err(FieldProblem::list)
+        let cost = draft.cost;
+        let charged = self.charge.as_deref().map(|text| charged(text, cost)).transpose();
+        match (Request::parse(draft).map_err(FieldProblem::list), charged) {
+            (Ok(request), Ok(None)) => Ok(request),
+            (Ok(request), Ok(Some(charged))) => Ok(request.of_charge(charged)),
+            (Ok(_), Err(field)) => Err(vec![field]),
+            (Err(fields), charged) => Err(fields.into_iter().chain(charged.err()).collect()),
+        }
+    }
+}
+
+/// The charge that a refund of this cost names.
+fn charged(text: &str, cost: u64) -> Result<Charged, FieldProblem> {
+    match Charged::parse(text) {
+        None => Err(FieldProblem::new("charge", "is not the `charge` of an answer")),
+        Some(charged) if cost > charged.cost => {
+            let reason = format!("must be at most {}, the units of the charge", charged.cost);
+            Err(FieldProblem::new("cost", reason))
+        }
+        Some(charged) => Ok(charged),
     }
 }
 

@@ -55,8 +55,13 @@ impl<'a> Change<'a> {
         }
         let block = self.after.block_ms().map(|ms| (name(CounterPart::Block), ms));
         let meters = self.meters(self.after.limits(), block);
-        let check =
-            Check { operation: Operation::Inspect, cost: 1, rules: vec![meters], lease_id: None };
+        let check = Check {
+            operation: Operation::Inspect,
+            cost: 1,
+            rules: vec![meters],
+            lease_id: None,
+            charged: None,
+        };
         let decisions = decide(&mut counters, &check, self.now);
         let limits = self.after.limits().iter();
         let each = limits.zip(decisions).map(|(limit, decision)| Standing {
@@ -97,7 +102,7 @@ impl<'a> Change<'a> {
         let (cost, times) =
             if limit.algorithm.lease_ms().is_some() { (1, used) } else { (used, 1) };
         let (operation, lease_id) = (Operation::Consume, None);
-        let check = Check { operation, cost, rules: vec![meters], lease_id };
+        let check = Check { operation, cost, rules: vec![meters], lease_id, charged: None };
         for _ in 0..times {
             decide(counters, &check, Micros(self.now.0.saturating_sub(ago_ms * 1000)));
         }

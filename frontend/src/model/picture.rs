@@ -161,6 +161,7 @@ impl Picture {
             cost: self.cost,
             rules: vec![meters.clone()],
             lease_id: None,
+            charged: None,
         };
         let (consume, inspect) = (check(Operation::Consume), check(Operation::Inspect));
         let samples = (0..=LEVEL_SAMPLES).map(|at| (self.span_us() * at / LEVEL_SAMPLES, false));

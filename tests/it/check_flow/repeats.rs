@@ -20,9 +20,21 @@ async fn repeat_gets_the_first_answer_on_either_gate_and_takes_nothing() {
     }
     let reply = tenant.check(0, &named("u-1", "order-2")).await.expect(200);
     assert_eq!(reply.number("/remaining"), 0);
-    let denied = tenant.check(0, &named("u-1", "order-3")).await.expect(429);
-    let repeat = tenant.check(1, &named("u-1", "order-3")).await.expect(429);
-    assert_eq!(repeat.body, denied.body);
+}
+
+#[tokio::test]
+async fn repeat_of_a_denial_is_decided_anew_on_either_gate() {
+    let tenant = Tenant::sign_up(shared().await).await;
+    tenant.rule(&hourly("per-user", 1)).await;
+    tenant.check(0, &of("u-1")).await.expect(200);
+    for gate in [0, 1] {
+        tenant.check(gate, &named("u-1", "order")).await.expect(429);
+    }
+    tenant.ask(&tenant.stack.gates[0], "/refund", &of("u-1")).await.expect(200);
+    let first = tenant.check(1, &named("u-1", "order")).await.expect(200);
+    let repeat = tenant.check(0, &named("u-1", "order")).await.expect(200);
+    assert_eq!(repeat.body, first.body);
+    tenant.check(0, &of("u-1")).await.expect(429);
 }
 
 #[tokio::test]

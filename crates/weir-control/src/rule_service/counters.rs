@@ -38,6 +38,7 @@ pub(crate) async fn inspect(
         rules,
         lease_id: LeaseId::default(),
         idempotency: None,
+        charged: None,
     };
     let asked: Vec<_> = parts.map(ask).collect();
     let answers = limiter.check(&asked).await;

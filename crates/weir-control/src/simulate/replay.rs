@@ -95,6 +95,7 @@ impl Side {
                     cost: asked.cost,
                     rules: vec![meters],
                     lease_id: None,
+                    charged: None,
                 };
                 let decisions = decide(&mut self.counters, &check, now);
                 Some(decisions.iter().all(|decision| decision.allowed))

@@ -257,6 +257,7 @@ impl Plane {
             rules: &rules,
             lease_id: LeaseId::default(),
             idempotency: None,
+            charged: None,
         };
         let results = self.limiter.check(&[asked]).await;
         assert!(results[0].is_ok(), "{results:?}");

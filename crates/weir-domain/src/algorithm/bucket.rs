@@ -7,10 +7,10 @@
 //! unit, so it falls by the whole number `per_us` each microsecond and nothing is ever rounded.
 
 use super::bounds::{EXACT_MAX, InvalidLimit, PER_US_MAX, span_ms, units};
-use super::clock::pulled_back;
+use super::clock::{SLACK_US, pulled_back};
 use super::definition::{
-    Approximation, Bound, Counting, Definition, Described, Level, ScriptParameters, Wait, Windows,
-    part,
+    Approximation, Bound, ChargedLimit, Counting, Definition, Described, Level, ScriptParameters,
+    Wait, Windows, part,
 };
 use crate::time::Micros;
 
@@ -175,15 +175,33 @@ impl<const QUEUES: bool> Counting for Bucket<QUEUES> {
         state.level = level.min(CARRIED_MAX);
     }
 
-    fn refund(&self, state: &mut BucketState, cost: u64, now: Micros) {
-        if QUEUES {
-            return;
+    /// Units of a charge are returned as far as they have not drained: the first to be taken are the first to drain.
+    fn refund(
+        &self,
+        state: &mut BucketState,
+        cost: u64,
+        charge: Option<ChargedLimit>,
+        now: Micros,
+    ) -> bool {
+        let view = self.view(*state, now);
+        let returned = match charge {
+            None => cost * self.scale,
+            // A step of the clock left the charge in the future.
+            Some(charge) if charge.at.0 > now.0 + SLACK_US => 0,
+            Some(charge) => {
+                let elapsed_us = now.0.saturating_sub(charge.at.0);
+                let drained = elapsed_us.saturating_mul(self.per_us);
+                charge.level.saturating_sub(drained).min(cost * self.scale)
+            }
+        };
+        if QUEUES || returned == 0 || view.level == 0 {
+            return false;
         }
-        *state = self.view(*state, now);
-        state.level = state.level.saturating_sub(cost * self.scale);
-        if state.level == 0 {
-            *state = BucketState::default();
-        }
+        *state = match view.level.saturating_sub(returned) {
+            0 => BucketState::default(),
+            level => BucketState { level, ..view },
+        };
+        true
     }
 
     fn level(&self, state: &BucketState, now: Micros) -> Level {

@@ -4,7 +4,8 @@
 use super::bounds::{InvalidLimit, LEASE_MS_MAX, LEASES_MAX};
 use super::clock::ms_until;
 use super::definition::{
-    Bound, Counting, Definition, Described, Level, ScriptParameters, Wait, Windows, part,
+    Bound, ChargedLimit, Counting, Definition, Described, Level, ScriptParameters, Wait, Windows,
+    part,
 };
 use super::parameter::{Input, Parameter};
 use crate::quantity::{grouped, short};
@@ -209,7 +210,15 @@ impl Counting for Concurrency {
         self.acquire(state, None, now);
     }
 
-    fn refund(&self, _state: &mut LeasesState, _cost: u64, _now: Micros) {}
+    fn refund(
+        &self,
+        _state: &mut LeasesState,
+        _cost: u64,
+        _charge: Option<ChargedLimit>,
+        _now: Micros,
+    ) -> bool {
+        false
+    }
 
     fn level(&self, state: &LeasesState, now: Micros) -> Level {
         let ends = self.ends(state, now);

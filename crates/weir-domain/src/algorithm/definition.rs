@@ -85,8 +85,15 @@ pub(crate) trait Counting {
     /// Logs a charge that was denied, where the limit counts denials.
     fn log_denied(&self, _state: &mut Self::State, _cost: u64, _now: Micros) {}
 
-    /// Returns `cost` units, never above full. Does nothing where units cannot be returned.
-    fn refund(&self, state: &mut Self::State, cost: u64, now: Micros);
+    /// Returns `cost` units, never above full; those of a charge only to the window, bucket or entry that was charged. Returns
+    /// whether any units were returned.
+    fn refund(
+        &self,
+        state: &mut Self::State,
+        cost: u64,
+        charge: Option<ChargedLimit>,
+        now: Micros,
+    ) -> bool;
 
     /// The units that are left, and the time until the counter is as if never used.
     fn level(&self, state: &Self::State, now: Micros) -> Level;
@@ -106,6 +113,16 @@ pub(crate) trait Counting {
     fn valid_us(&self) -> Option<(u64, u64)> {
         None
     }
+}
+
+/// The charge of a limit that a refund names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChargedLimit {
+    /// The time of the charge.
+    pub at: Micros,
+    /// Of a token bucket: a bound below its level after the charge, in the unit of the script's third parameter. 0 if it is not
+    /// known.
+    pub level: u64,
 }
 
 /// The time after which a charge passes.

@@ -79,9 +79,10 @@ impl Windowed for FixedWindow {
     fn window(&self, state: WindowState, now: Micros) -> Window {
         let window_us = self.0.window_us();
         let start_of = |at: u64| at - at % window_us;
-        let (at, pulled) = window_time(state.start_us, start_of(now.0) + window_us, now);
+        let stop_us = start_of(now.0) + window_us;
+        let (at, pulled) = window_time(start_of(state.taken_at_us), stop_us, now);
         let start_us = start_of(at);
-        Window::new(state, (start_us, start_us + window_us), pulled)
+        Window::new(state, (start_us, start_us + window_us), now, pulled)
     }
 
     fn script_parameters(&self) -> ScriptParameters {

@@ -203,8 +203,9 @@ impl Windowed for PeriodBounds {
 
     fn window(&self, state: WindowState, now: Micros) -> Window {
         let (_, stop_us) = self.around(now.0);
-        let (at, pulled) = window_time(state.start_us, stop_us, now);
-        Window::new(state, self.around(at), pulled)
+        let (start_us, _) = self.around(state.taken_at_us);
+        let (at, pulled) = window_time(start_us, stop_us, now);
+        Window::new(state, self.around(at), now, pulled)
     }
 
     fn script_parameters(&self) -> ScriptParameters {

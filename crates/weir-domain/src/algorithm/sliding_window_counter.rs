@@ -7,8 +7,8 @@
 use super::bounds::{EXACT_MAX, InvalidLimit};
 use super::clock::{ms_until, window_time};
 use super::definition::{
-    Approximation, Bound, Counting, Definition, Described, Level, ScriptParameters, Wait, Windows,
-    windows_touched,
+    Approximation, Bound, ChargedLimit, Counting, Definition, Described, Level, ScriptParameters,
+    Wait, Windows, windows_touched,
 };
 use super::parameter::Parameter;
 use super::window::UnitsPerWindow;
@@ -19,10 +19,12 @@ use crate::time::Micros;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SlidingWindowCounter(UnitsPerWindow);
 
-/// Units taken in the window that starts at `start_us` and in the one before it.
+/// Units taken in a window and in the one before it. If the length is edited, the units of each count where the last of them
+/// were possibly taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PairState {
-    pub(crate) start_us: u64,
+    /// The time at which units were last taken.
+    pub(crate) taken_at_us: u64,
     pub(crate) current: u64,
     pub(crate) previous: u64,
     /// The length of the windows; 0 if it is not known.
@@ -33,6 +35,8 @@ pub struct PairState {
 #[derive(Debug, Clone, Copy)]
 struct View {
     start_us: u64,
+    /// The present time, or that of the newest units if it is later.
+    at_us: u64,
     elapsed_ms: u64,
     current: u64,
     previous: u64,
@@ -67,26 +71,33 @@ impl SlidingWindowCounter {
     }
 
     const fn state(&self, view: View) -> PairState {
-        let View { start_us, current, previous, .. } = view;
-        PairState { start_us, current, previous, window_us: self.0.window_us() }
+        let View { at_us, current, previous, .. } = view;
+        PairState { taken_at_us: at_us, current, previous, window_us: self.0.window_us() }
     }
 
     fn view(&self, state: PairState, now: Micros) -> View {
         let window_us = self.0.window_us();
-        let stop_us = now.0 - now.0 % window_us + window_us;
-        let (at_us, pulled) = window_time(state.start_us, stop_us, now);
-        let start_us = at_us - at_us % window_us;
-        let (current, previous) = if state.start_us >= start_us {
-            (state.current, state.previous)
-        } else if state.start_us + window_us >= start_us {
-            (0, state.current)
-        } else {
-            (0, 0)
-        };
+        let start_of = |at_us: u64| at_us - at_us % window_us;
+        let stop_us = start_of(now.0) + window_us;
+        let (at_us, pulled) = window_time(start_of(state.taken_at_us), stop_us, now);
+        let start_us = start_of(at_us);
+        let taken_at_us = if pulled { now.0 } else { state.taken_at_us };
+        let former_us = if state.window_us == 0 { window_us } else { state.window_us };
+        // The newest units of the window before were taken before the start of the window.
+        let before_us = (taken_at_us - taken_at_us % former_us).saturating_sub(1);
+        let (mut current, mut previous) = (0, 0);
+        for (units, newest_us) in [(state.current, taken_at_us), (state.previous, before_us)] {
+            if newest_us >= start_us {
+                current += units;
+            } else if newest_us + window_us >= start_us {
+                previous += units;
+            }
+        }
         // Before an edit the window was possibly longer or the limit greater: cap counts, so that products stay exact.
         let most = self.count_max();
         View {
             start_us,
+            at_us: taken_at_us.max(now.0),
             // While time stands still, at the start of the window.
             elapsed_ms: now.0.saturating_sub(start_us) / 1000,
             current: current.min(most),
@@ -165,7 +176,8 @@ impl Counting for SlidingWindowCounter {
     /// The windows pulled back to the present ones, if a step of the clock left them in the future.
     fn settled(&self, state: &PairState, now: Micros) -> Option<PairState> {
         let view = self.view(*state, now);
-        view.pulled.then_some(PairState { start_us: view.start_us, ..*state })
+        let View { at_us, current, previous, .. } = view;
+        view.pulled.then_some(PairState { taken_at_us: at_us, current, previous, ..*state })
     }
 
     fn wait(&self, state: &PairState, cost: u64, now: Micros) -> Wait {
@@ -194,24 +206,45 @@ impl Counting for SlidingWindowCounter {
         *state = self.state(View { current, ..view });
     }
 
-    /// Returns units to the windows from which they were taken, to the newest first.
-    fn refund(&self, state: &mut PairState, cost: u64, now: Micros) {
+    /// Returns units to the windows from which they were taken; to the newest first, if no charge is named.
+    fn refund(
+        &self,
+        state: &mut PairState,
+        cost: u64,
+        charge: Option<ChargedLimit>,
+        now: Micros,
+    ) -> bool {
         let window_us = self.0.window_us();
         let view = self.view(*state, now);
         let same_length = state.window_us == window_us || state.window_us == 0;
-        let same_start =
-            state.start_us == view.start_us || state.start_us + window_us == view.start_us;
-        if !same_length || !(same_start || view.pulled) {
-            return;
+        let is_same = view.pulled || state.taken_at_us + window_us >= view.start_us;
+        if !same_length || !is_same {
+            return false;
         }
-        let from_current = cost.min(view.current);
-        let previous = view.previous.saturating_sub(cost - from_current);
-        let current = view.current - from_current;
+        let (from_current, from_previous) = match charge {
+            None => {
+                let from_current = cost.min(view.current);
+                (from_current, (cost - from_current).min(view.previous))
+            }
+            Some(charge) if charge.at.0 > state.taken_at_us => (0, 0),
+            Some(charge) if charge.at.0 >= view.start_us => (cost.min(view.current), 0),
+            Some(charge) if charge.at.0 + window_us >= view.start_us => {
+                (0, cost.min(view.previous))
+            }
+            Some(_) => (0, 0),
+        };
+        if from_current + from_previous == 0 {
+            return false;
+        }
+        let (current, previous) = (view.current - from_current, view.previous - from_previous);
+        let taken_at_us =
+            if view.pulled { view.at_us } else { state.taken_at_us.max(view.start_us) };
         *state = if current + previous == 0 {
             PairState::default()
         } else {
-            self.state(View { current, previous, ..view })
+            PairState { taken_at_us, ..self.state(View { current, previous, ..view }) }
         };
+        true
     }
 
     fn level(&self, state: &PairState, now: Micros) -> Level {

@@ -8,7 +8,8 @@ use std::collections::VecDeque;
 use super::bounds::{InvalidLimit, LOG_LIMIT_MAX, span_ms};
 use super::clock::{SLACK_US, ms_until};
 use super::definition::{
-    Bound, Counting, Definition, Described, Level, ScriptParameters, Wait, Windows, part,
+    Bound, ChargedLimit, Counting, Definition, Described, Level, ScriptParameters, Wait, Windows,
+    part,
 };
 use super::parameter::{Input, Parameter};
 use crate::quantity::{grouped, period};
@@ -35,6 +36,8 @@ pub(crate) struct Entry {
     pub(crate) cost: u64,
 }
 
+/// Of the newest entries, this many take back units of a charge that a refund names. Redis writes all that are newer anew.
+pub const REFUNDED_ENTRIES_MAX: usize = 1_000;
 /// A compacted log has about this many entries.
 const COMPACTED_ENTRIES: u64 = 64;
 
@@ -94,6 +97,24 @@ impl SlidingWindowLog {
             state.entries.pop_front();
         }
         at_us
+    }
+
+    /// Returns units of the entry of this time, unless it is too far from the newest one.
+    fn refund_entry(&self, state: &mut LogState, cost: u64, at: Micros, now: Micros) -> bool {
+        let is_live = at.0 + self.window_us() > stamp(state).max(now.0);
+        let index = state.entries.iter().position(|entry| is_live && entry.at_us == at.0);
+        let newer = index.map_or(usize::MAX, |index| state.entries.len() - index);
+        if newer > REFUNDED_ENTRIES_MAX {
+            return false;
+        }
+        self.drop_dead(state, now);
+        let index = state.entries.len() - newer;
+        let entry = &mut state.entries[index];
+        entry.cost = entry.cost.saturating_sub(cost);
+        if entry.cost == 0 {
+            state.entries.remove(index);
+        }
+        true
     }
 
     const fn window_us(&self) -> u64 {
@@ -212,20 +233,31 @@ impl Counting for SlidingWindowLog {
         }
     }
 
-    fn refund(&self, state: &mut LogState, cost: u64, now: Micros) {
+    /// Returns units of the entry of the charge; of the newest entries, if no charge is named.
+    fn refund(
+        &self,
+        state: &mut LogState,
+        cost: u64,
+        charge: Option<ChargedLimit>,
+        now: Micros,
+    ) -> bool {
         if self.count_denied {
-            return;
+            return false;
+        }
+        if let Some(charge) = charge {
+            return !stepped(state, now) && self.refund_entry(state, cost, charge.at, now);
         }
         self.drop_dead(state, now);
-        let mut rest = cost;
+        let (mut rest, returned) = (cost, !state.entries.is_empty());
         while let Some(newest) = state.entries.back_mut() {
             if newest.cost > rest {
                 newest.cost -= rest;
-                return;
+                break;
             }
             rest -= newest.cost;
             state.entries.pop_back();
         }
+        returned
     }
 
     fn level(&self, state: &LogState, now: Micros) -> Level {

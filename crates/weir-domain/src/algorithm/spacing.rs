@@ -3,7 +3,7 @@
 use super::bounds::{InvalidLimit, span_ms};
 use super::clock::{ms_until, pulled_back};
 use super::definition::{
-    Bound, Counting, Definition, Described, Level, ScriptParameters, Wait, Windows,
+    Bound, ChargedLimit, Counting, Definition, Described, Level, ScriptParameters, Wait, Windows,
 };
 use super::parameter::{Input, Parameter};
 use crate::quantity::short;
@@ -108,8 +108,19 @@ impl Counting for Spacing {
         state.last_us = Some(last_us.max(now.0));
     }
 
-    fn refund(&self, state: &mut SpacingState, _cost: u64, _now: Micros) {
+    fn refund(
+        &self,
+        state: &mut SpacingState,
+        _cost: u64,
+        charge: Option<ChargedLimit>,
+        now: Micros,
+    ) -> bool {
+        let is_last = charge.is_none_or(|charge| state.last_us == Some(charge.at.0));
+        if !is_last || self.free_at(*state, now).is_none() {
+            return false;
+        }
         state.last_us = None;
+        true
     }
 
     fn level(&self, state: &SpacingState, now: Micros) -> Level {

@@ -147,7 +147,7 @@ proptest! {
         run(&meter, &history, |counter, _, now, _| {
             let mut counter = counter.clone();
             let before = meter.level(&mut counter, now).remaining;
-            meter.refund(&mut counter, back, now);
+            meter.refund(&mut counter, back, None, now);
             let after = meter.level(&mut counter, now).remaining;
             let full = meter.level(&mut Counter::default(), now).remaining;
             assert!(before <= after && after <= full, "{before} {after} {full}");
@@ -395,10 +395,10 @@ fn refund_of_another_window_changes_nothing() {
         // The edit takes over the units that belong to the new window.
         new.charge(&mut counter, 1, now);
         let before = counter.clone();
-        old.refund(&mut counter, 600, now);
+        old.refund(&mut counter, 600, None, now);
         assert_eq!(counter, before, "{old:?} after {new:?}");
         // A refund to its own window is not lost.
-        new.refund(&mut counter, 1, now);
+        new.refund(&mut counter, 1, None, now);
         assert_ne!(counter, before, "{new:?}");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::bounds::{COUNT_MAX, InvalidLimit, span_ms, units};
 use super::clock::ms_until;
-use super::definition::{Counting, Level, ScriptParameters, Wait, part};
+use super::definition::{ChargedLimit, Counting, Level, ScriptParameters, Wait, part};
 use super::parameter::{Input, Parameter};
 use crate::time::Micros;
 
@@ -13,10 +13,12 @@ pub(super) struct UnitsPerWindow {
     pub(super) window_ms: u64,
 }
 
-/// Units taken since the start of a window.
+/// Units taken since the start of a window. If the window is edited, they count in the new one if the last of them were taken
+/// in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WindowState {
-    pub(crate) start_us: u64,
+    /// The time at which units were last taken.
+    pub(crate) taken_at_us: u64,
     pub(crate) taken: u64,
     /// The end of the window; 0 if it is not known.
     pub(crate) end_us: u64,
@@ -44,6 +46,8 @@ pub(crate) trait Windowed {
 pub(crate) struct Window {
     start_us: u64,
     end_us: u64,
+    /// The present time, or that of the newest units if it is later.
+    at_us: u64,
     taken: u64,
     /// Whether a step of the clock had left the counter in the future.
     pulled: bool,
@@ -98,15 +102,27 @@ impl<W: Windowed> Counting for W {
     }
 
     /// Has an effect only if the units were taken from the present window.
-    fn refund(&self, state: &mut WindowState, cost: u64, now: Micros) {
+    fn refund(
+        &self,
+        state: &mut WindowState,
+        cost: u64,
+        charge: Option<ChargedLimit>,
+        now: Micros,
+    ) -> bool {
         let window = self.window(*state, now);
         let same_end = state.end_us == window.end_us || state.end_us == 0;
-        if window.pulled || (state.start_us == window.start_us && same_end) {
-            *state = match window.taken.saturating_sub(cost) {
-                0 => WindowState::default(),
-                taken => window.state(taken),
-            };
+        let is_same = window.pulled || (state.taken_at_us >= window.start_us && same_end);
+        let is_charged = charge
+            .is_none_or(|charge| (window.start_us..=state.taken_at_us).contains(&charge.at.0));
+        if !is_same || !is_charged || window.taken == 0 {
+            return false;
         }
+        let taken_at_us = if window.pulled { window.at_us } else { state.taken_at_us };
+        *state = match window.taken.saturating_sub(cost) {
+            0 => WindowState::default(),
+            taken => WindowState { taken_at_us, ..window.state(taken) },
+        };
+        true
     }
 
     fn level(&self, state: &WindowState, now: Micros) -> Level {
@@ -128,12 +144,18 @@ impl<W: Windowed> Counting for W {
 
 impl Window {
     /// The window between these bounds. Units that were taken before it do not count.
-    pub(super) fn new(state: WindowState, (start_us, end_us): (u64, u64), pulled: bool) -> Self {
-        let taken = if state.start_us >= start_us { state.taken } else { 0 };
-        Self { start_us, end_us, taken, pulled }
+    pub(super) fn new(
+        state: WindowState,
+        (start_us, end_us): (u64, u64),
+        now: Micros,
+        pulled: bool,
+    ) -> Self {
+        let taken = if state.taken_at_us >= start_us { state.taken } else { 0 };
+        let at_us = if pulled { now.0 } else { state.taken_at_us.max(now.0) };
+        Self { start_us, end_us, at_us, taken, pulled }
     }
 
     const fn state(self, taken: u64) -> WindowState {
-        WindowState { start_us: self.start_us, taken, end_us: self.end_us }
+        WindowState { taken_at_us: self.at_us, taken, end_us: self.end_us }
     }
 }

@@ -15,6 +15,8 @@ pub struct Decision {
     pub retry_after_ms: Option<u64>,
     /// Milliseconds the caller must wait before acting.
     pub delay_ms: u64,
+    /// Of a refund: whether units were returned to the limit.
+    pub returned: bool,
 }
 
 impl Decision {

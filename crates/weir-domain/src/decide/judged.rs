@@ -4,7 +4,8 @@ use super::counters::Counters;
 use super::decision::Decision;
 use crate::algorithm::{Counter, LeaseId, Meter, SLACK_US, Wait};
 use crate::charge::{Check, Group, RuleMeters};
-use crate::counter::CounterName;
+use crate::charged::Charged;
+use crate::counter::{CounterName, CounterPart};
 use crate::request::Operation;
 use crate::reservation::{EXHAUSTED_UNITS, Held};
 use crate::time::Micros;
@@ -39,6 +40,8 @@ pub(super) struct JudgedLimit<'a> {
     /// The wait by the counter as it is now.
     wait: Wait,
     delay_ms: u64,
+    /// Whether a refund returned units.
+    returned: bool,
     changed: bool,
 }
 
@@ -76,7 +79,8 @@ pub(super) fn judge<'a>(
         let wait = held.wait(meter, &mut counter, needed, now);
         let delay_ms = meter.delay_ms(&mut counter, now);
         let passes = wait == Wait::None;
-        JudgedLimit { name: *name, meter, counter, held, passes, wait, delay_ms, changed }
+        let returned = false;
+        JudgedLimit { name: *name, meter, counter, held, passes, wait, delay_ms, returned, changed }
     });
     let (blocked_ms, block_restarts) =
         match rule.block.map(|(name, ms)| (counters.0.get(&name), ms)) {
@@ -175,9 +179,18 @@ impl Judged<'_> {
         self.limits.iter().filter(|limit| limit.holds_units()).map(|limit| limit.name)
     }
 
-    pub(super) fn refund(&mut self, now: Micros) {
+    /// Returns units; those of a charge only to the windows, buckets and entries that were charged.
+    pub(super) fn refund(&mut self, charged: Option<&Charged>, now: Micros) {
         let cost = self.cost;
-        self.change(true, |limit| limit.meter.refund(&mut limit.counter, cost, now), now);
+        let refund = |limit: &mut JudgedLimit<'_>| {
+            let slot = match limit.name.part {
+                CounterPart::Slot(slot) => slot,
+                CounterPart::Block => 0,
+            };
+            let charge = charged.map(|charged| charged.of(limit.name.rule, slot, limit.meter));
+            limit.returned = limit.meter.refund(&mut limit.counter, cost, charge, now);
+        };
+        self.change(true, refund, now);
     }
 
     /// Charges all limits, even if that is more than is left.
@@ -224,6 +237,7 @@ impl Judged<'_> {
                 reset_after_ms: level.reset_after_ms,
                 retry_after_ms,
                 delay_ms: if acts { limit.delay_ms } else { 0 },
+                returned: limit.returned,
             }
         };
         self.limits.iter_mut().map(report).collect()

@@ -26,7 +26,7 @@ impl Scene {
     fn ask(&mut self, operation: Operation, cost: u64, rules: &[RuleMeters]) -> Vec<Decision> {
         decide(
             &mut self.counters,
-            &Check { operation, cost, rules: rules.to_vec(), lease_id: None },
+            &Check { operation, cost, rules: rules.to_vec(), lease_id: None, charged: None },
             self.now,
         )
     }

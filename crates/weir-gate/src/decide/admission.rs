@@ -50,6 +50,7 @@ fn answer_without_rules(caller: &Caller, code: AnswerCode) -> CheckAnswer {
         reset_after_ms: None,
         limits: Vec::new(),
         leases: Vec::new(),
+        charge: None,
         degraded: None,
         rulebook_version: caller.book.version(),
         code: Some(code),

@@ -31,7 +31,7 @@ pub(crate) async fn decide_deferred(
 ) -> Result<Result<Admission, KeyReused>, TooManyLimits> {
     let started = Instant::now();
     let check = PendingCheck::new(caller, request, state.monotonic.at(started));
-    let mut checks = [PendingCheck { admitted_for: Some(admitted_for), ..check }];
+    let mut checks = [PendingCheck { recorded_for: admitted_for, ..check }];
     answer(state, &mut checks).await?;
     let repeated =
         matches!(&checks, [check] if matches!(check.outcome, Some(Outcome::Repeated(_))));

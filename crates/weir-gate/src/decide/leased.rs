@@ -2,7 +2,7 @@
 
 use weir_domain::request::Operation;
 
-use super::pending::PendingCheck;
+use super::pending::{ChargedAt, PendingCheck};
 use super::redis;
 use crate::lease_keeper;
 use crate::leases::LeaseOutcome;
@@ -29,8 +29,9 @@ pub(super) async fn answer<'a>(state: &'a GateState, checks: &mut [PendingCheck<
 fn spend<'a>(state: &'a GateState, check: &mut PendingCheck<'a>) -> bool {
     let (tenant, cost) = (check.caller.tenant, check.request.cost());
     match state.leases.spend(tenant, check.charges(), cost, check.started) {
-        LeaseOutcome::Admitted(decisions, _) => {
+        LeaseOutcome::Admitted(decisions, window) => {
             state.meters.leased();
+            check.charged_at = Some(ChargedAt::in_advance(window.taken_at));
             check.answer(&decisions);
         }
         LeaseOutcome::Take(request) => check.lease = Some(request),

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use weir_domain::algorithm::LeaseId;
 use weir_domain::charge::RuleCharge;
+use weir_domain::charged::Charged;
 use weir_domain::decide::Decision;
 use weir_domain::matching::Matched;
 use weir_domain::request::{Operation, Request};
@@ -55,9 +56,33 @@ pub(super) struct PendingCheck<'a> {
     pub(super) reservation: Option<String>,
     /// The effect of a reserve or commit in Redis.
     pub(super) settlement: Option<Settlement>,
-    /// Of a deferred job: the time for which its admission is recorded. Its denials are not recorded.
-    pub(super) admitted_for: Option<Duration>,
+    /// What was charged, by which the answer names it.
+    pub(super) charged_at: Option<ChargedAt>,
+    /// The time for which the answer to the idempotency key is recorded, if it is no denial.
+    pub(super) recorded_for: Duration,
     pub(super) outcome: Option<Outcome>,
+}
+
+/// The time of the charge of a check, by Redis' clock.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ChargedAt {
+    pub(super) at: Micros,
+    /// The same of the common part of a split check.
+    pub(super) common_at: Option<Micros>,
+    /// Whether the units were taken in advance, so that the decisions are not those of the charge.
+    pub(super) in_advance: bool,
+}
+
+impl ChargedAt {
+    /// The time at which Redis decided.
+    pub(super) fn by_redis(at: Micros) -> Self {
+        Self { at, common_at: None, in_advance: false }
+    }
+
+    /// The time at which a lease got the units that were used.
+    pub(super) fn in_advance(at: Micros) -> Self {
+        Self { at, common_at: None, in_advance: true }
+    }
 }
 
 /// The reason why Redis did not decide a check.
@@ -113,7 +138,8 @@ impl<'a> PendingCheck<'a> {
             lease_id: None,
             reservation: None,
             settlement: None,
-            admitted_for: None,
+            charged_at: None,
+            recorded_for: Idempotency::RECORDED_FOR,
             outcome: None,
         }
     }
@@ -242,8 +268,30 @@ impl<'a> PendingCheck<'a> {
         decisions: &[Decision],
     ) -> CheckAnswer {
         let leases = self.leased_at().map_or_else(Vec::new, |at| template.leases(decisions, at));
-        let answer = template.answer(decisions, self.request.operation());
-        CheckAnswer { leases, ..answer }
+        let mut answer = template.answer(decisions, self.request.operation());
+        if self.request.charged().is_some() {
+            for (limit, decision) in answer.limits.iter_mut().zip(decisions) {
+                limit.refunded = limit.refunded.map(|takes_back| takes_back && decision.returned);
+            }
+        }
+        let charge = self.charge_of(&answer, decisions);
+        CheckAnswer { leases, charge, ..answer }
+    }
+
+    /// The text by which a refund names the charge of the check.
+    fn charge_of(&self, answer: &CheckAnswer, decisions: &[Decision]) -> Option<String> {
+        let is_charged = match self.request.operation() {
+            Operation::Consume => answer.allowed,
+            Operation::Record => true,
+            _ => false,
+        };
+        let charged_at = self.charged_at.filter(|_| is_charged && self.origins.is_none())?;
+        let (charges, cost) = (self.charges(), self.request.cost());
+        // The decisions of a first answer can be those of other rules.
+        let is_of_charges = !charged_at.in_advance && decisions.len() == self.limit_count();
+        let decisions = Some(decisions).filter(|_| is_of_charges);
+        let charged = Charged::new(charged_at.at, cost, charges, decisions)?;
+        Some(Charged { common_at: charged_at.common_at, ..charged }.to_text())
     }
 
     /// The time for which the caller can repeat this answer by itself: only of a denial, and only if a further check would change
@@ -273,6 +321,7 @@ impl<'a> PendingCheck<'a> {
             rules: self.charges(),
             lease_id: self.lease_id.unwrap_or_default(),
             idempotency,
+            charged: self.request.charged(),
         }
     }
 
@@ -280,7 +329,9 @@ impl<'a> PendingCheck<'a> {
         let key = self.idempotency_key()?.to_owned();
         let fingerprint = answer::fingerprint(self.request);
         let template = AnswerTemplate { reservation: self.reservation.clone(), ..self.template() };
-        let (text, admitted_for) = (template.to_text(), self.admitted_for);
-        Some(Idempotency { key, fingerprint, text, admitted_for })
+        // A rule with the action `deny` possibly denies no longer when the check is repeated.
+        let is_denied = matches!(self.matched, Matched::Denied(_));
+        let recorded_for = if is_denied { Duration::ZERO } else { self.recorded_for };
+        Some(Idempotency { key, fingerprint, text: template.to_text(), recorded_for })
     }
 }

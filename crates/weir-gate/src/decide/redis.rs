@@ -8,7 +8,7 @@ use weir_domain::time::Micros;
 use weir_redis::error::RedisError;
 use weir_redis::limiter::{Answer, Asked};
 
-use super::pending::{Failure, Outcome, PendingCheck};
+use super::pending::{ChargedAt, Failure, Outcome, PendingCheck};
 use crate::answer::AnswerTemplate;
 use crate::caller::Caller;
 use crate::state::GateState;
@@ -76,17 +76,19 @@ fn calls<'c>(checks: &'c [PendingCheck<'_>]) -> Vec<Asked<'c>> {
 fn accept(state: &GateState, check: &mut PendingCheck<'_>, answer: Answer) {
     match answer {
         Answer::Decided(at, decisions) => accept_decisions(state, check, at, decisions),
-        Answer::Repeated(_, text, decisions) => {
-            let first = AnswerTemplate::from_text(&text).unwrap_or_else(|| check.template());
-            let answer = first.answer(&decisions, check.request.operation());
+        Answer::Repeated(_, first, decisions) => {
+            check.charged_at = first.at.map(ChargedAt::by_redis);
+            let first = AnswerTemplate::from_text(&first.text).unwrap_or_else(|| check.template());
+            let answer = check.answer_of(first, &decisions);
             check.outcome = Some(Outcome::Repeated(answer));
         }
         Answer::Settled(at, None, decisions, settlement) => {
             check.settlement = Some(settlement);
             accept_decisions(state, check, at, decisions);
         }
-        Answer::Settled(_, Some(text), decisions, settlement) => {
-            let first = AnswerTemplate::from_text(&text).unwrap_or_else(|| check.template());
+        Answer::Settled(_, Some(first), decisions, settlement) => {
+            check.charged_at = first.at.map(ChargedAt::by_redis);
+            let first = AnswerTemplate::from_text(&first.text).unwrap_or_else(|| check.template());
             check.settlement = Some(settlement);
             check.reservation.clone_from(&first.reservation);
             let answer = check.answer_of(first, &decisions);
@@ -108,6 +110,7 @@ fn accept_decisions(
     mut decisions: Vec<Decision>,
 ) {
     let now = state.monotonic.now();
+    check.charged_at = Some(ChargedAt::by_redis(at));
     if let Some(lease) = check.lease.take() {
         let brings_units = lease.asks_for_more();
         let Some(settled) = lease.settle(at, decisions, now) else { return };

@@ -17,7 +17,7 @@ use weir_domain::draft::OnStoreFailure;
 use weir_domain::request::Operation;
 
 use self::part::{Part, PartResult, decide};
-use super::pending::{Failure, Outcome, PendingCheck};
+use super::pending::{ChargedAt, Failure, Outcome, PendingCheck};
 use crate::answer::AnswerTemplate;
 use crate::leases::LeaseOutcome;
 use crate::state::GateState;
@@ -52,7 +52,7 @@ pub(super) async fn answer<'a>(state: &'a GateState, checks: &mut [PendingCheck<
     decide(state, split.iter_mut().map(|check| &mut check.spread)).await;
     for check in split {
         let limits = check.check.limit_count();
-        check.finish(state);
+        check.finish(state).await;
         turns.worked(limits).await;
     }
 }
@@ -66,7 +66,7 @@ impl<'c, 'a> SplitCheck<'c, 'a> {
             common.into_iter().map(|charge| part(vec![charge])).collect()
         } else {
             // One part, because one record holds the answer of an idempotency key.
-            let mut common = part(common);
+            let mut common = part(common).into_common();
             common.name_own_record();
             vec![common]
         };
@@ -117,10 +117,10 @@ impl<'c, 'a> SplitCheck<'c, 'a> {
     }
 
     /// Answers the check, and returns the units of common parts if it is denied.
-    fn finish(mut self, state: &GateState) {
+    async fn finish(mut self, state: &GateState) {
         let key_reused = |part: &Part<'_>| matches!(part.result, Some(PartResult::KeyReused));
         if self.common.iter().chain([&self.spread]).any(key_reused) {
-            self.put_back(state);
+            self.put_back(state).await;
             self.check.outcome = Some(Outcome::KeyReused);
             return;
         }
@@ -128,19 +128,23 @@ impl<'c, 'a> SplitCheck<'c, 'a> {
             self.common.iter().chain([&self.spread]).all(|part| part.decisions().is_some());
         if !decided {
             if self.is_denied_without_redis() {
-                self.put_back(state);
+                self.put_back(state).await;
             }
             // Redis possibly ran one of the parts.
             self.check.failure = Some(Failure::PossiblyRun);
             return;
         }
         if self.consumes() && !(self.spread.admits() && self.common.iter().all(Part::admits)) {
-            self.put_back(state);
+            self.put_back(state).await;
         }
         if self.check.request.operation() == Operation::Refund {
             state.denial_cache.invalidate_all(self.check.charges());
         }
         let decisions = self.decisions();
+        self.check.charged_at = self.spread.charged_at.map(|at| ChargedAt {
+            common_at: self.common.iter().filter_map(|part| part.charged_at).min(),
+            ..ChargedAt::by_redis(at)
+        });
         self.check.settlement = self.spread.settlement;
         match self.repeated() {
             Some(text) => {
@@ -154,11 +158,9 @@ impl<'c, 'a> SplitCheck<'c, 'a> {
         }
     }
 
-    /// The first answer of the same idempotency key, which can be unreadable. A check that was denied by its common part has
-    /// a record of that part alone.
+    /// The first answer of the same idempotency key, which can be unreadable.
     fn repeated(&self) -> Option<&str> {
-        let denying = self.common.iter().find(|part| !part.admits());
-        match &denying.unwrap_or(&self.spread).result {
+        match &self.spread.result {
             Some(PartResult::Repeated(text, _)) => Some(text),
             _ => None,
         }
@@ -173,9 +175,10 @@ impl<'c, 'a> SplitCheck<'c, 'a> {
     }
 
     /// Returns the units that the common parts took, if there are any.
-    fn put_back(&mut self, state: &GateState) {
+    async fn put_back(&mut self, state: &GateState) {
         let now = state.monotonic.now();
         for part in &mut self.common {
+            part.record_denial(state).await;
             part.put_back(state, now);
         }
     }

@@ -4,6 +4,9 @@ mod fixture;
 mod reservations;
 mod split;
 
+use std::time::Duration;
+
+use serde_json::json;
 use weir_domain::decide::Decision;
 use weir_domain::request::Operation;
 use weir_wire::check::{AnswerCode, CheckAnswer, Degraded};
@@ -27,7 +30,14 @@ fn allowed(checks: &[PendingCheck<'_>]) -> Vec<Option<bool>> {
 
 fn denial() -> Decision {
     let (reset_after_ms, retry_after_ms) = (50_000, Some(50_000));
-    Decision { allowed: false, remaining: 0, reset_after_ms, retry_after_ms, delay_ms: 0 }
+    Decision {
+        allowed: false,
+        remaining: 0,
+        reset_after_ms,
+        retry_after_ms,
+        delay_ms: 0,
+        returned: false,
+    }
 }
 
 #[tokio::test]
@@ -273,15 +283,21 @@ async fn degraded_denial_and_the_answer_of_an_idempotency_key_are_not_cacheable(
     let degraded = answer(&checks[0]).expect("answered");
     assert_eq!((degraded.allowed, degraded.cache_for_ms), (false, 0));
 
-    let draft = weir_domain::request::RequestDraft {
-        namespace: "default".to_owned(),
-        attributes: [("user".to_owned(), "a".to_owned())].into(),
-        cost: 1,
-        operation: Operation::Consume,
-        idempotency_key: Some("once".to_owned()),
-    };
-    let requests = [Request::parse(draft).expect("valid")];
+    let requests = [fixture.keyed("a", "once")];
     let mut checks = fixture.matched(&requests).await;
     checks[0].answer(&[denial()]);
     assert_eq!(answer(&checks[0]).expect("answered").cache_for_ms, 0);
+}
+
+/// When the check is repeated, the rule possibly denies no longer.
+#[tokio::test]
+async fn denial_by_a_rule_is_not_recorded_under_an_idempotency_key() {
+    let denying = json!({ "name": "rule", "count_by": [], "action": "deny", "limits": [] });
+    for (rule, seconds) in [(denying, 0), (window("allow"), 60)] {
+        let fixture = Fixture::away(&rule);
+        let requests = [fixture.keyed("ada", "once")];
+        let checks = fixture.matched(&requests).await;
+        let recorded = checks[0].idempotency().expect("a key").recorded_for;
+        assert_eq!(recorded, Duration::from_secs(seconds), "{rule}");
+    }
 }

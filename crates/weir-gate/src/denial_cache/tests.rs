@@ -47,12 +47,26 @@ fn log(count_denied: bool) -> LimitDraft {
 
 fn denied(remaining: u64, retry_after_ms: u64) -> Decision {
     let retry_after_ms = Some(retry_after_ms);
-    Decision { allowed: false, remaining, reset_after_ms: 50_000, retry_after_ms, delay_ms: 0 }
+    Decision {
+        allowed: false,
+        remaining,
+        reset_after_ms: 50_000,
+        retry_after_ms,
+        delay_ms: 0,
+        returned: false,
+    }
 }
 
 fn allowed(remaining: u64, reset_after_ms: u64) -> Decision {
     let retry_after_ms = Some(0);
-    Decision { allowed: true, remaining, reset_after_ms, retry_after_ms, delay_ms: 0 }
+    Decision {
+        allowed: true,
+        remaining,
+        reset_after_ms,
+        retry_after_ms,
+        delay_ms: 0,
+        returned: false,
+    }
 }
 
 fn valid_ms(cost: u64, rules: &[RuleCharge], decisions: &[Decision]) -> Option<u64> {

@@ -29,6 +29,7 @@ fn denied() -> CheckAnswer {
         reset_after_ms: Some(41_200),
         limits: vec![limit],
         leases: Vec::new(),
+        charge: None,
         degraded: None,
         rulebook_version: 42,
         code: None,

@@ -27,6 +27,11 @@ impl CallIds {
     pub(super) fn idempotency(&self, id: u64) -> Idempotency {
         // Callers' keys hold at most 128 bytes.
         let key = format!("lease {:0>128x} {id}", self.nonce);
-        Idempotency { key, fingerprint: String::new(), text: String::new(), admitted_for: None }
+        Idempotency {
+            key,
+            fingerprint: String::new(),
+            text: String::new(),
+            recorded_for: Idempotency::RECORDED_FOR,
+        }
     }
 }

@@ -144,7 +144,7 @@ impl Lease {
 
     /// The window of the units.
     pub(super) fn window(&self, resets: u64) -> LeaseWindow {
-        LeaseWindow { ends: self.ends, until: self.until, resets }
+        LeaseWindow { ends: self.ends, until: self.until, taken_at: self.taken_at, resets }
     }
 
     /// Takes back units that a check did not use. Returns false if they are of another window than those of the lease.

@@ -235,6 +235,7 @@ impl<'a> History<'a> {
                     rules: &charges,
                     lease_id: LeaseId::default(),
                     idempotency: request.idempotency(),
+                    charged: None,
                 };
                 let answers = self.limiter.check(&[asked]).await;
                 if let [Ok(Answer::Decided(_, decisions))] = answers.as_slice()

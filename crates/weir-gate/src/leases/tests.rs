@@ -60,7 +60,14 @@ fn connected() -> Leases {
 /// The decision of Redis when it gives units and `remaining` are left.
 fn given(remaining: u64, reset_after_ms: u64) -> Vec<Decision> {
     let (allowed, retry_after_ms) = (true, Some(0));
-    vec![Decision { allowed, remaining, reset_after_ms, retry_after_ms, delay_ms: 0 }]
+    vec![Decision {
+        allowed,
+        remaining,
+        reset_after_ms,
+        retry_after_ms,
+        delay_ms: 0,
+        returned: false,
+    }]
 }
 
 fn take<'a>(leases: &'a Leases, rules: &[RuleCharge], cost: u64, now: Instant) -> LeaseRequest<'a> {

@@ -110,6 +110,7 @@ impl Unsettled {
             rules,
             lease_id: LeaseId::default(),
             idempotency,
+            charged: None,
         }
     }
 }

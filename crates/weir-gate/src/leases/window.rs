@@ -12,6 +12,8 @@ pub(crate) struct LeaseWindow {
     pub(crate) ends: Micros,
     /// The time by this gate's clock from which units are not used.
     pub(crate) until: Instant,
+    /// The time at which Redis gave the units, by its clock.
+    pub(crate) taken_at: Micros,
     /// The number of resets before the units were taken.
     pub(crate) resets: u64,
 }

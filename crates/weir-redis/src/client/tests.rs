@@ -136,6 +136,7 @@ fn consume(tenant: TenantId, rules: &[RuleCharge]) -> Asked<'_> {
         rules,
         lease_id: LeaseId::default(),
         idempotency: None,
+        charged: None,
     }
 }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use weir_domain::algorithm::LeaseId;
 use weir_domain::charge::RuleCharge;
+use weir_domain::charged::Charged;
 use weir_domain::decide::Decision;
 use weir_domain::draft::Over;
 use weir_domain::id::TenantId;
@@ -31,6 +32,13 @@ pub struct Asked<'a> {
     pub lease_id: LeaseId,
     /// Identifies the request, so that a repeat takes nothing.
     pub idempotency: Option<Idempotency>,
+    /// The charge that a refund names.
+    pub charged: Option<&'a Charged>,
+}
+
+impl Idempotency {
+    /// The time for which answers are recorded, but for deferred jobs.
+    pub const RECORDED_FOR: Duration = Duration::from_secs(60);
 }
 
 impl Asked<'_> {
@@ -72,9 +80,17 @@ pub struct Idempotency {
     pub fingerprint: String,
     /// Returned with a repeated answer.
     pub text: String,
-    /// Of a deferred job: an admission is recorded for this time, and a denial is not recorded. Otherwise each answer is
-    /// recorded for a minute.
-    pub admitted_for: Option<Duration>,
+    /// The time for which the answer is recorded, unless it is a denial; zero: it is not recorded.
+    pub recorded_for: Duration,
+}
+
+/// What Redis recorded of the first answer to a request, beside its decisions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FirstAnswer {
+    /// The time of the decision. `None` if an earlier release recorded it.
+    pub at: Option<Micros>,
+    /// The text of [`Idempotency`].
+    pub text: String,
 }
 
 /// The answer to one check.
@@ -83,12 +99,12 @@ pub enum Answer {
     /// Decided at this time, with one decision for each limit of each rule.
     Decided(Micros, Vec<Decision>),
     /// A reserve or commit, or a check that meets concurrency limits, was decided at this time, or a lease was renewed or
-    /// released. The text is there for a repeat, which got the first answer.
-    Settled(Micros, Option<String>, Vec<Decision>, Settlement),
+    /// released. A repeat got the first answer.
+    Settled(Micros, Option<FirstAnswer>, Vec<Decision>, Settlement),
     /// The reservation to commit, or the lease, is not open. Nothing was written.
     NotOpen,
-    /// The first answer to the same request, with its text. Nothing was taken.
-    Repeated(Micros, String, Vec<Decision>),
+    /// The first answer to the same request. Nothing was taken.
+    Repeated(Micros, FirstAnswer, Vec<Decision>),
     /// The idempotency key was used for another request. Nothing was taken.
     KeyReused,
     /// This key of the check holds a value of the wrong type, so nothing of the check was decided or taken.

@@ -84,6 +84,7 @@ mod tests {
             rules,
             lease_id: LeaseId::default(),
             idempotency: None,
+            charged: None,
         }
     }
 
@@ -104,7 +105,7 @@ mod tests {
             key: "key".to_owned(),
             fingerprint: "fingerprint".to_owned(),
             text: "text".to_owned(),
-            admitted_for: None,
+            recorded_for: Idempotency::RECORDED_FOR,
         };
         let repeatable = Asked { idempotency: Some(record), ..check(&one) };
         assert_eq!(of(&[repeatable]), CHECK + LIMIT + IDEMPOTENCY_RECORD);

@@ -211,6 +211,7 @@ pub(super) fn reply_other_period(batch: Vec<PendingCheck>, now: Micros) -> Vec<P
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limiter::FirstAnswer;
 
     #[test]
     fn calls_that_do_less_than_estimated_tell_nothing_about_the_next_one() {
@@ -218,7 +219,7 @@ mod tests {
         let others = [
             Answer::Unreadable("a key".to_owned()),
             Answer::KeyReused,
-            Answer::Repeated(Micros(1), String::new(), Vec::new()),
+            Answer::Repeated(Micros(1), FirstAnswer { at: None, text: String::new() }, Vec::new()),
         ];
         assert!(took_its_cost(&[vec![decided(), decided()], vec![decided()]]));
         for other in others {

@@ -1,4 +1,4 @@
-//! Resets counters, as if they had never been used.
+//! Resets counters, as if they had never been used, and forgets recorded answers.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,10 +6,11 @@ use std::time::Duration;
 use redis::{Cmd, Value};
 use tokio::time::{sleep, timeout};
 use weir_domain::counter::{CounterName, CounterPart};
-use weir_domain::id::TenantId;
+use weir_domain::id::{RuleId, TenantId};
 
+use super::asked::Idempotency;
 use super::redirect::{Redirect, pause, query_asking};
-use super::script::number;
+use super::script::{denied, number};
 use crate::client::Client;
 use crate::error::RedisError;
 use crate::keys::{self, INVALIDATION_CHANNEL, RESET};
@@ -28,6 +29,35 @@ pub(super) async fn run(
     let call = call(tenant, (namespace, bucket), counters);
     let reset = send(client, bucket, &call);
     timeout(TIMEOUT, reset).await.map_err(|_| RedisError::Timeout)?
+}
+
+/// Replaces the recorded answer to an idempotency key by that of a denial, which charged only these rules, alone.
+pub(super) async fn record_denial(
+    client: &Client,
+    tenant: TenantId,
+    (namespace, bucket): (&str, Bucket),
+    idempotency: &Idempotency,
+    charged: &[RuleId],
+) -> Result<(), RedisError> {
+    let (mut buffer, mut record) = (TenantId::TEXT, String::new());
+    let owner = Owner { bucket, tenant: tenant.write(&mut buffer), namespace };
+    keys::idempotency(&mut record, owner, &idempotency.key);
+    let mut calls = Vec::new();
+    if !charged.is_empty() {
+        let mut note = redis::cmd("HSET");
+        note.arg(&record).arg("denied").arg(denied(&idempotency.fingerprint, charged));
+        calls.push(note);
+    }
+    let mut forget = redis::cmd("HDEL");
+    forget.arg(&record).arg("fingerprint");
+    calls.push(forget);
+    let sent = async {
+        for call in &calls {
+            send(client, bucket, call).await?;
+        }
+        Ok(())
+    };
+    timeout(TIMEOUT, sent).await.map_err(|_| RedisError::Timeout)?
 }
 
 /// Sends the call, and again while a cluster redirects it: Redis then did nothing.

@@ -7,15 +7,16 @@ use redis::Cmd;
 use smallvec::SmallVec;
 use weir_domain::algorithm::{PeriodBounds, Quota, SLACK_US};
 use weir_domain::charge::RuleCharge;
+use weir_domain::charged::Charged;
 use weir_domain::draft::Over;
-use weir_domain::id::TenantId;
+use weir_domain::id::{RuleId, TenantId};
 use weir_domain::limit::EXACT_MAX;
 use weir_domain::request::Operation;
 use weir_domain::reservation::Settlement;
 use weir_domain::time::Micros;
 
 use super::asked::Asked;
-use super::source::{ACQUIRE, CONSUME_ONE, SCRIPT, operation};
+use super::source::{ACQUIRE, CHARGED, CONSUME_ONE, SCRIPT, operation};
 use crate::keys;
 use crate::placement::{Bucket, Owner};
 
@@ -23,8 +24,6 @@ use crate::placement::{Bucket, Owner};
 pub(super) static HASH: LazyLock<String> =
     LazyLock::new(|| redis::Script::new(&SCRIPT).get_hash().to_owned());
 
-/// The time to live of the record of an idempotency key, in milliseconds.
-const RECORD_MS: u64 = 60_000;
 /// The number of keys, checks and limits that are held without an allocation. Most callers have one or two.
 const FEW: usize = 4;
 /// The checks of one caller, encoded by the caller's task, so that the batcher only joins them.
@@ -49,6 +48,8 @@ pub(super) struct Expected {
     pub(super) limits: usize,
     /// Of an operation on a reservation or on leases: its settlement follows the decisions.
     pub(super) settlement: Option<fn(u64, u64) -> Settlement>,
+    /// Whether the decisions are of a refund.
+    pub(super) refunds: bool,
 }
 
 impl Encoded {
@@ -103,13 +104,13 @@ impl Encoded {
             let operation = if acquires { ACQUIRE } else { operation(check.operation) };
             self.push(&[operation, check.cost, rules, hash_count, u64::from(idempotent)]);
         }
+        if check.operation == Operation::Refund {
+            self.push(&[check.charged.map_or(0, |charged| charged.at.0)]);
+        }
         self.holding(check, acquires);
         if let Some(idempotency) = &check.idempotency {
             self.key(|keys| keys::idempotency(keys, owner, &idempotency.key));
-            let record_ms = match idempotency.admitted_for {
-                None => RECORD_MS.to_string(),
-                Some(time) => format!("-{}", time.as_millis().max(1)),
-            };
+            let record_ms = idempotency.recorded_for.as_millis().to_string();
             let texts = [idempotency.fingerprint.clone(), idempotency.text.clone(), record_ms];
             self.texts.extend(texts);
         }
@@ -137,7 +138,7 @@ impl Encoded {
             if !consumes_one {
                 self.rule(rule, counter_hash);
             }
-            self.limits(owner, rule, bounds);
+            self.limits(owner, rule, check.charged, bounds);
             self.push(rule.own_cost.as_slice());
         }
         self.expected.push(Expected::of(check));
@@ -173,6 +174,7 @@ impl Encoded {
         &mut self,
         owner: Owner<'_>,
         rule: &RuleCharge,
+        charged: Option<&Charged>,
         bounds: &mut impl FnMut(&Quota) -> PeriodBounds,
     ) {
         let (id, text) = (rule.active.id, rule.active.id_text());
@@ -184,6 +186,9 @@ impl Encoded {
             self.numbers.extend_from_slice(&keys::counter(id, limit.slot));
             self.push(&[limit.algorithm.kind().number().into()]);
             self.push(meter.script_parameters().as_slice());
+            if let Some(charged) = charged {
+                self.push(&[charged.of(id, limit.slot, &meter).level]);
+            }
             if let Some((from_us, until_us)) = meter.valid_us() {
                 self.from_us = self.from_us.max(from_us);
                 self.until_us = self.until_us.min(until_us);
@@ -217,7 +222,7 @@ impl Expected {
             _ if check.acquires() => Some(|_, at| Settlement::Leased { at: Micros(at) }),
             _ => None,
         };
-        Self { limits, settlement }
+        Self { limits, settlement, refunds: check.operation == Operation::Refund }
     }
 }
 
@@ -278,6 +283,17 @@ pub(super) fn command(
         command.arg(text);
     }
     command
+}
+
+/// The record of a denial that charged these rules, alone, as the script writes and reads it.
+pub(super) fn denied(fingerprint: &str, charged: &[RuleId]) -> Vec<u8> {
+    const NO_LEASES: [u8; 17] = [0; 17];
+    let mut record = [fingerprint.as_bytes(), &NO_LEASES].concat();
+    for &rule in charged {
+        record.extend_from_slice(&keys::counter(rule, 0)[..10]);
+        record.push(CHARGED);
+    }
+    record
 }
 
 pub(super) fn number(whole: u64) -> [u8; 8] {

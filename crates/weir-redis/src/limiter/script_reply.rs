@@ -6,7 +6,7 @@ use weir_domain::limit::EXACT_MAX;
 use weir_domain::reservation::Settlement;
 use weir_domain::time::Micros;
 
-use super::asked::Answer;
+use super::asked::{Answer, FirstAnswer};
 use super::script::{Encoded, Expected};
 use super::source::{FOREVER, SETTLED};
 use crate::error::RedisError;
@@ -89,7 +89,7 @@ impl<I: Iterator<Item = Value>> Answers<'_, I> {
             }
             REPEATED => self.repeated(expected),
             _ => {
-                let decisions = self.decisions(expected.limits)?;
+                let decisions = self.decisions(expected.limits, expected.refunds)?;
                 Ok(match expected.settlement {
                     None => Answer::Decided(self.now, decisions),
                     Some(make) => {
@@ -103,6 +103,7 @@ impl<I: Iterator<Item = Value>> Answers<'_, I> {
     /// Reads a record of an answer. The rest of the reply can be read even if the record is damaged.
     fn repeated(&mut self, expected: Expected) -> Result<Answer, RedisError> {
         self.take()?;
+        let at = Some(self.take()?).filter(|at| *at > 0).map(Micros);
         let length = usize::try_from(self.take()?).unwrap_or(usize::MAX).saturating_mul(8);
         let (numbers, rest) = self.numbers.split_at_checked(length).ok_or(CUT_SHORT)?;
         self.numbers = rest;
@@ -113,16 +114,19 @@ impl<I: Iterator<Item = Value>> Answers<'_, I> {
         let decisions = match length / 8 {
             1 => Ok(Vec::new()),
             count => {
-                record.decisions((count / NUMBERS_PER_LIMIT).saturating_sub(usize::from(settled)))
+                let count = (count / NUMBERS_PER_LIMIT).saturating_sub(usize::from(settled));
+                record.decisions(count, expected.refunds)
             }
         };
         let leased = |_, at| Settlement::Leased { at: Micros(at) };
         let make = settled.then(|| expected.settlement.unwrap_or(leased));
         let settlement = make.map(|make| record.settlement(make)).transpose();
         Ok(match (decisions, String::from_utf8(text), settlement) {
-            (Ok(decisions), Ok(text), Ok(None)) => Answer::Repeated(self.now, text, decisions),
+            (Ok(decisions), Ok(text), Ok(None)) => {
+                Answer::Repeated(self.now, FirstAnswer { at, text }, decisions)
+            }
             (Ok(decisions), Ok(text), Ok(Some(settlement))) => {
-                Answer::Settled(self.now, Some(text), decisions, settlement)
+                Answer::Settled(self.now, Some(FirstAnswer { at, text }), decisions, settlement)
             }
             _ => Answer::Unreadable("a record of an idempotency key".to_owned()),
         })
@@ -135,18 +139,25 @@ impl<I: Iterator<Item = Value>> Answers<'_, I> {
         }
     }
 
-    fn decisions(&mut self, limits: usize) -> Result<Vec<Decision>, RedisError> {
+    fn decisions(&mut self, limits: usize, refunds: bool) -> Result<Vec<Decision>, RedisError> {
         if self.numbers.len() < limits.saturating_mul(NUMBERS_PER_LIMIT * 8) {
             return Err(RedisError::BadReply("another number of limits"));
         }
         let mut decisions = Vec::with_capacity(limits);
         for _ in 0..limits {
-            decisions.push(Decision {
+            let decision = Decision {
                 allowed: self.take()? == 1,
                 remaining: self.take()?,
                 reset_after_ms: self.take()?,
                 retry_after_ms: self.take_unless_never()?,
-                delay_ms: self.take()?,
+                delay_ms: 0,
+                returned: false,
+            };
+            let last = self.take()?;
+            decisions.push(if refunds {
+                Decision { returned: last == 1, ..decision }
+            } else {
+                Decision { delay_ms: last, ..decision }
             });
         }
         Ok(decisions)

@@ -227,6 +227,7 @@ mod tests {
             rules: &rules,
             lease_id: weir_domain::algorithm::LeaseId::default(),
             idempotency: None,
+            charged: None,
         };
         let results = limiter.check(&vec![check; checks]).await;
         other.abort();

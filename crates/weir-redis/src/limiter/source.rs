@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 use sha2::{Digest as _, Sha256};
-use weir_domain::algorithm::{Kind, SLACK_US, STEP_US};
+use weir_domain::algorithm::{Kind, REFUNDED_ENTRIES_MAX, SLACK_US, STEP_US};
 use weir_domain::limit::{COUNT_MAX, EXACT_MAX, LOG_LIMIT_MAX};
 use weir_domain::request::Operation;
 use weir_domain::reservation::{EXHAUSTED_UNITS, RESERVED_MAX_US};
@@ -137,6 +137,11 @@ pub(super) const CONSUME_ONE: u64 = 12;
 /// with 0 or 1.
 pub(super) const SETTLED: u64 = 7;
 
+/// What a denied check counted at a rule, in the record of its idempotency key: it charged a rule that is charged alone, or its
+/// denial is logged or started a block. These are characters.
+pub(super) const CHARGED: u8 = b'c';
+const DENIED: u8 = b'd';
+
 /// The number that a name in capitals stands for. `None` if there is no such name.
 fn constant(name: &str) -> Option<i64> {
     let number = match name {
@@ -153,6 +158,9 @@ fn constant(name: &str) -> Option<i64> {
         "RELEASE" => RELEASE,
         "CONSUME_ONE" => CONSUME_ONE,
         "SETTLED" => SETTLED,
+        "REFUNDED_ENTRIES_MAX" => REFUNDED_ENTRIES_MAX as u64,
+        "CHARGED" => u64::from(CHARGED),
+        "DENIED" => u64::from(DENIED),
         "EXHAUSTED_UNITS" => EXHAUSTED_UNITS,
         "SPACING" => u64::from(Kind::Spacing.number()),
         "CONCURRENCY" => u64::from(Kind::Concurrency.number()),

@@ -54,6 +54,7 @@ impl CheckAnswer {
             reset_after_ms,
             limits,
             leases,
+            charge,
             degraded,
             rulebook_version,
             code,
@@ -73,6 +74,9 @@ impl CheckAnswer {
         text.list(r#","limits":["#, limits, Text::limit);
         if !leases.is_empty() {
             text.list(r#","leases":["#, leases, Text::lease);
+        }
+        if let Some(charge) = charge {
+            text.word(r#","charge":"#, charge);
         }
         text.raw(match degraded {
             None => r#","degraded":null"#,

@@ -154,6 +154,7 @@ fn replay_decides_as_a_gate_does() {
                 cost: asked.cost,
                 rules: vec![meters],
                 lease_id: None,
+                charged: None,
             };
             let decisions = decide(&mut counters, &check, now);
             denied += u64::from(decisions.iter().any(|decision| !decision.allowed));

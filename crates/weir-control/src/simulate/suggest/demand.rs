@@ -148,7 +148,7 @@ impl<F: Fn(u64) -> Result<LimitBody, Problem>> Limits<F> {
 fn decide(meter: &Meter, counter: &mut Counter, asked: &Asked) -> bool {
     let now = Micros::from_ms(asked.at.as_millis_u64());
     if asked.operation == Operation::Refund {
-        meter.refund(counter, asked.cost, now);
+        meter.refund(counter, asked.cost, None, now);
         return true;
     }
     let passes = meter.wait(counter, asked.cost, now) == Wait::None;

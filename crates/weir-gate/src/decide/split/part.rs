@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use weir_domain::algorithm::LeaseId;
 use weir_domain::charge::RuleCharge;
+use weir_domain::charged::Charged;
 use weir_domain::decide::Decision;
 use weir_domain::request::{IDEMPOTENCY_KEY_BYTES_MAX, Operation};
 use weir_domain::reservation::Settlement;
@@ -31,6 +32,10 @@ pub(super) struct Part<'a> {
     pub(super) settlement: Option<Settlement>,
     /// The windows of the units that were taken, one for each charge.
     taken: Vec<LeaseWindow>,
+    /// The charge that a refund names.
+    charged: Option<Charged>,
+    /// The time of the charge, by Redis' clock.
+    pub(super) charged_at: Option<Micros>,
 }
 
 pub(super) enum PartResult {
@@ -80,7 +85,15 @@ impl<'a> Part<'a> {
             lease_id: check.lease_id.unwrap_or_default(),
             settlement: None,
             taken: Vec::new(),
+            charged: check.request.charged().cloned(),
+            charged_at: None,
         }
+    }
+
+    /// Lets the part be the common one.
+    pub(super) fn into_common(mut self) -> Self {
+        self.charged = self.charged.map(Charged::common);
+        self
     }
 
     /// Names the record of the idempotency key apart from that of the other part, because both can be in one bucket. The name
@@ -114,6 +127,26 @@ impl<'a> Part<'a> {
     /// Notes the windows of the units that were taken.
     pub(super) fn take(&mut self, windows: &[LeaseWindow]) {
         self.taken = windows.to_vec();
+        self.charged_at = windows.iter().map(|window| window.taken_at).min();
+    }
+
+    /// Lets a repeat of the check take the units of this part again, before they are returned. If that fails, they stay
+    /// taken, because the record admits a repeat.
+    pub(super) async fn record_denial(&mut self, state: &GateState) {
+        let Some(idempotency) = self.idempotency.as_ref().filter(|_| !self.taken.is_empty()) else {
+            return;
+        };
+        let mut decisions = self.decisions().unwrap_or_default().iter();
+        let charged = self.charges.iter().filter(|charge| {
+            let mut own = decisions.by_ref().take(charge.limits().len());
+            own.by_ref().fold(true, |all, decision| all && decision.allowed) && charge.shadow()
+        });
+        let charged: Vec<_> = charged.map(|charge| charge.active.id).collect();
+        let (tenant, namespace) = (self.caller.tenant, self.namespace);
+        let recorded = state.limiter.record_denial(tenant, namespace, idempotency, &charged);
+        if recorded.await.is_err() {
+            self.taken.clear();
+        }
     }
 
     /// Returns the units that were taken. Those of shadow rules stay taken: shadow rules are charged by denied checks too.
@@ -152,6 +185,7 @@ impl<'a> Part<'a> {
             rules: &self.charges,
             lease_id: self.lease_id,
             idempotency,
+            charged: self.charged.as_ref(),
         }
     }
 
@@ -163,14 +197,18 @@ impl<'a> Part<'a> {
     fn accept(&mut self, state: &GateState, answer: Answer, asked: (Instant, &[u64])) {
         match answer {
             Answer::Decided(at, decisions) => self.accept_decisions(state, at, decisions, asked),
-            Answer::Repeated(_, text, decisions) => {
-                self.result = Some(PartResult::Repeated(text, decisions));
+            Answer::Repeated(_, first, decisions) => {
+                self.charged_at = first.at;
+                self.result = Some(PartResult::Repeated(first.text, decisions));
             }
-            Answer::Settled(at, text, decisions, settlement @ Settlement::Leased { .. }) => {
+            Answer::Settled(at, first, decisions, settlement @ Settlement::Leased { .. }) => {
                 self.settlement = Some(settlement);
-                match text {
+                match first {
                     None => self.accept_decisions(state, at, decisions, asked),
-                    Some(text) => self.result = Some(PartResult::Repeated(text, decisions)),
+                    Some(first) => {
+                        self.charged_at = first.at;
+                        self.result = Some(PartResult::Repeated(first.text, decisions));
+                    }
                 }
             }
             Answer::KeyReused => self.result = Some(PartResult::KeyReused),
@@ -191,6 +229,7 @@ impl<'a> Part<'a> {
         (asked_at, resets): (Instant, &[u64]),
     ) {
         let windows = self.windows(at, &decisions, asked_at, resets);
+        self.charged_at = Some(at);
         if let Some(lease) = self.lease.take() {
             let brings_units = lease.asks_for_more();
             let settled = lease.settle(at, decisions, state.monotonic.now());
@@ -222,6 +261,7 @@ impl<'a> Part<'a> {
             LeaseWindow {
                 ends: LeaseWindow::end(at, reset_after_ms),
                 until: asked_at + Duration::from_millis(reset_after_ms),
+                taken_at: at,
                 resets: *resets,
             }
         };

@@ -102,6 +102,18 @@ impl Fixture {
         Request::parse(draft).expect("valid")
     }
 
+    /// A check of a user under an idempotency key.
+    pub(super) fn keyed(&self, user: &str, key: &str) -> Request {
+        let draft = RequestDraft {
+            namespace: "default".to_owned(),
+            attributes: [("user".to_owned(), user.to_owned())].into(),
+            cost: 1,
+            operation: Operation::Consume,
+            idempotency_key: Some(key.to_owned()),
+        };
+        Request::parse(draft).expect("valid")
+    }
+
     pub(super) fn requests(&self, operation: Operation, users: &[&str]) -> Vec<Request> {
         users.iter().map(|user| self.request(operation, Some(user), 1)).collect()
     }
@@ -143,7 +155,14 @@ impl Fixture {
         let lease = checks[0].lease.take().expect("a request");
         let (allowed, retry_after_ms) = (true, Some(0));
         let (remaining, reset_after_ms) = (900, 30_000);
-        let given = Decision { allowed, remaining, reset_after_ms, retry_after_ms, delay_ms: 0 };
+        let given = Decision {
+            allowed,
+            remaining,
+            reset_after_ms,
+            retry_after_ms,
+            delay_ms: 0,
+            returned: false,
+        };
         lease.settle(Micros(1_000), vec![given], Instant::now()).expect("allowed");
     }
 

@@ -127,14 +127,38 @@ async fn repeat_of_a_user_in_the_bucket_of_the_common_counters_takes_nothing() {
     assert_eq!(left(&fixture, &user).await, [Some(1), Some(996)]);
 }
 
+/// What the first attempt took of the leased rule went back, so its repeat takes it again. The shadow rule keeps its charge.
+#[tokio::test]
+async fn repeat_of_a_check_that_the_user_was_denied_takes_of_both_rules() {
+    let mut shadow = all(1_000);
+    shadow["mode"] = json!("shadow");
+    shadow["name"] = json!("shadow");
+    let fixture = Fixture::spread(&[window("allow"), all(1_000), shadow]).await;
+    each(&fixture, Operation::Consume, &["ada"; 5]).await;
+    for _ in 0..2 {
+        let denied = one(&fixture, with_key("ada", "key", 2)).await;
+        assert!(!denied.allowed && &*denied.denied_by[0] == "rule", "{denied:?}");
+    }
+    each(&fixture, Operation::Refund, &["ada"; 2]).await;
+    let admitted = one(&fixture, with_key("ada", "key", 2)).await;
+    assert!(admitted.allowed, "{admitted:?}");
+    assert_eq!(one(&fixture, with_key("ada", "key", 2)).await, admitted);
+    lease_keeper::settle_all(&fixture.state).await;
+    assert_eq!(left(&fixture, "ada").await, [Some(0), Some(995)]);
+    let inspected = each(&fixture, Operation::Inspect, &["ada"]).await.remove(0);
+    assert_eq!(inspected.limits[2].remaining, Some(993), "shadow rules take nothing back");
+}
+
+fn with_key(user: &str, key: &str, cost: u64) -> Request {
+    let attributes = [("user".to_owned(), user.to_owned())].into();
+    let (namespace, operation) = ("default".to_owned(), Operation::Consume);
+    let idempotency_key = Some(key.to_owned());
+    let draft = RequestDraft { namespace, attributes, cost, operation, idempotency_key };
+    Request::parse(draft).expect("valid")
+}
+
 async fn repeat_checks_of(fixture: &Fixture, user: &str) {
-    let request = |key: &str, cost| {
-        let attributes = [("user".to_owned(), user.to_owned())].into();
-        let (namespace, operation) = ("default".to_owned(), Operation::Consume);
-        let idempotency_key = Some(key.to_owned());
-        let draft = RequestDraft { namespace, attributes, cost, operation, idempotency_key };
-        Request::parse(draft).expect("valid")
-    };
+    let request = |key: &str, cost| with_key(user, key, cost);
     let first = one(fixture, request("first", 4)).await;
     let again = one(fixture, request("first", 4)).await;
     assert_eq!((first.allowed, &first.limits), (true, &again.limits));

@@ -15,6 +15,12 @@ if is_one then
 else
   rule_count, hash_count, idempotent, position = unpack('<ddd', numbers, position)
 end
+-- Of a REFUND: the time of the charge that it names (0: none), and by limit a bound below the level after it.
+local charged_us, charged_levels = 0
+if operation == REFUND then
+  charged_us, position = unpack('<d', numbers, position)
+  charged_levels = {}
+end
 
 -- The tables serve one check after another.
 -- By limit: the functions of its algorithm, its parameters, and the counter as it was and as it is now.
@@ -49,10 +55,21 @@ end
 local stored_units, stored_ends, helds
 
 -- Reads the request: the idempotency record, the hashes, and the rules with their logs.
-local record, fingerprint, text, record_ms = false
+local record, fingerprint, text, record_ms, known = false
+-- What earlier attempts of the same request counted although they were denied: by rule CHARGED or DENIED, and the id of the
+-- leases that the last of them took. By rule the position of its numbers.
+local counted, earlier_id, starts_at
 if idempotent == 1 then
   record, fingerprint, text, record_ms = keys[next_key], arguments[next_arg], arguments[next_arg + 1], arguments[next_arg + 2]
   next_key, next_arg = next_key + 1, next_arg + 3
+  known, starts_at = try('HMGET', record, 'fingerprint', 'text', 'numbers', 'at', 'denied'), {}
+  local attempts, length = known[5], #fingerprint + 1
+  if attempts and not known[1] and attempts:sub(1, length) == fingerprint .. '\0' then
+    counted, earlier_id = {}, attempts:sub(length + 1, length + 16)
+    for i = length + 17, #attempts, 11 do
+      counted[attempts:sub(i, i + 9)] = attempts:byte(i + 10)
+    end
+  end
 end
 for h = 1, hash_count do
   local hash = hashes[h]
@@ -74,6 +91,9 @@ elseif of_lease then
 end
 local count = 0
 for r = 1, rule_count do
+  if record then
+    starts_at[r] = position
+  end
   local group, block_ms, h, limit_count, name, kind, a, b, c, after = 0, 0, 1, 1
   if is_one then
     name, kind, a, b, c, after = unpack('<c12dddd', numbers, position)
@@ -108,10 +128,13 @@ for r = 1, rule_count do
     if has_five_parameters[kind] then
       ds[count], es[count], after = unpack('<dd', numbers, after)
     end
+    if charged_levels and charged_us > 0 then
+      charged_levels[count], after = unpack('<d', numbers, after)
+    end
     if has_own_key[kind] then
       local key = keys[next_key]
       next_key = next_key + 1
-      logs[count] = algorithms[count][1](key, now, now_ms, grace_ms, a, b, c, operation == COMMIT and id)
+      logs[count] = algorithms[count][1](key, now, now_ms, grace_ms, a, b, c, operation == COMMIT and id or earlier_id)
       places[count] = false
       if not logs[count] then
         bad_key = key
@@ -137,15 +160,15 @@ end
 -- Answers as the first time, if the request was answered before under its idempotency key. A damaged record counts as
 -- none.
 if record then
-  local known = try('HMGET', record, 'fingerprint', 'text', 'numbers')
-  local first, answer = known[1], known[3]
+  local first, answer, at = known[1], known[3], known[4]
   if known.err then
     bad_key = record
   elseif first and known[2] and answer and #answer >= 8 and #answer % 8 == 0 then
     if first ~= fingerprint then
       parts[#parts + 1] = pack('<d', 3)
     else
-      parts[#parts + 1] = pack('<dd', 2, #answer / 8)
+      -- Earlier releases recorded no time.
+      parts[#parts + 1] = pack('<ddd', 2, at and #at == 8 and unpack('<d', at) or 0, #answer / 8)
       parts[#parts + 1] = answer
       texts[#texts + 1] = known[2]
     end
@@ -172,7 +195,7 @@ if of_lease then
   local answer = pack('<ddddd', SETTLED, 0, now, 0, 0)
   parts[#parts + 1] = answer
   if record then
-    call('HSET', record, 'fingerprint', fingerprint, 'text', text, 'numbers', answer)
+    call('HSET', record, 'fingerprint', fingerprint, 'text', text, 'numbers', answer, 'at', pack('<d', now))
     call('PEXPIRE', record, record_ms)
   end
   return position, next_key, next_arg
@@ -264,7 +287,7 @@ for r = 1, rule_count do
     else
       expiries[i], searches[i] = expiry_ms, searched_ms
       wait, xs[i], ys[i], zs[i], ws[i], pulled =
-        algorithms[i][1](now, x, y, z, needed + held, as[i], bs[i], cs[i], ds[i], es[i])
+        algorithms[i][1](now, x, y, z, needed + held, as[i], bs[i], cs[i], ds[i], es[i], value)
       if pulled then
         pulls = pulls or {}
         pulls[i] = true
@@ -312,6 +335,8 @@ end
 -- Charges, refunds or denies, and answers.
 local first_part = #parts + 1
 local charges = operation == CONSUME or operation == PEEK or operation == RESERVE
+-- A denial is decided anew when it is repeated. Its record has only what it counted.
+local is_denial, marks = charges and not passes[0], ''
 local writes = operation ~= PEEK and operation ~= INSPECT
 local ends = (operation == RESERVE or operation == EXHAUST) and now + reserved_time * 1000 or 0
 local with_reservations = helds or held_names
@@ -328,6 +353,14 @@ for r = 1, rule_count do
   local exhausts = operation == EXHAUST and group == 0 and hash.open.full_ms == 0
   local admits = acts and passes[group] and (not held_names or passes[0])
   local denies, refunds = acts and not admits, operation == REFUND and group == 0
+  local rule, before, mark
+  if record and is_denial or counted then
+    rule = numbers:sub(starts_at[r] + 32, starts_at[r] + 41)
+    before = counted and counted[rule]
+    mark = admits and CHARGED or before
+  end
+  -- A repeat counts nothing that an earlier attempt counted; an admission charges all enforced rules.
+  local charges_now, counts_denial = admits and (group == 0 or before ~= CHARGED), denies and not before
   local all_records = (operation == RECORD or operation == COMMIT) and own > 0
   local needed, has_debt = own, false
   if debts[r] or at_most == 1 or costs[r] == 0 then
@@ -337,7 +370,7 @@ for r = 1, rule_count do
   if block_ms > 0 then
     restarts = blocks[r] > block_ms * 1000 + SLACK_US
     blocked_ms = restarts and block_ms or ms_until(now + blocks[r], now)
-    if denies and blocked_ms == 0 then
+    if counts_denial and blocked_ms == 0 then
       for i = first, last do
         starts = starts or waits[i] > 0
       end
@@ -352,20 +385,25 @@ for r = 1, rule_count do
   end
   for i = first, last do
     local log, algorithm, wait, a, b, c = logs[i], algorithms[i], waits[i], as[i], bs[i], cs[i]
-    local delay_ms, held, takes, records, units, remaining, reset_ms = 0, 0, admits, all_records
+    local delay_ms, held, takes, records, returned, units, remaining, reset_ms = 0, 0, charges_now, all_records, false
     if with_reservations then
       held, units = helds and helds[i] or 0, stored_units and stored_units[i]
       if held_names then
         -- A spacing is charged when it is reserved, all others when it is committed.
-        takes, records = admits and not held_names[i], all_records and held_names[i]
+        takes, records = charges_now and not held_names[i], all_records and held_names[i]
       end
     end
     if log then
       local wait_beside = held > 0 and function()
         return reservations[2](hash.open, hash.names[places[i]], held, now, needed, algorithm[2], log, 0, 0, 0, a)
       end
-      wait, remaining, reset_ms = algorithm[3](log, own, needed + held, takes, denies and denied[group], refunds, records,
-        writes, wait_beside, id)
+      -- A lease that an earlier attempt took has ended, so another one is taken.
+      takes = takes or admits and log.lease_us
+      wait, remaining, reset_ms, returned = algorithm[3](log, own, needed + held, takes, counts_denial and denied[group],
+        refunds, records, writes, wait_beside, id, charged_us)
+      if counts_denial and denied[group] and log.c == 1 then
+        mark = mark or DENIED
+      end
       if admits then
         wait = 0
       end
@@ -374,14 +412,15 @@ for r = 1, rule_count do
       end
     else
       local x, y, z, w, pulled = xs[i], ys[i], zs[i], ws[i], pulls and pulls[i]
-      local changes, returned = takes or pulled, false
+      local changes = takes or pulled
       local refund, fourth = refunds and algorithm[3]
       if refund then
         local value = hash.states[places[i]]
         local _, stored_x, _, stored_z = read_counter(value, now_ms)
         if stored_x then
           local stored_fourth = #value >= 48 and unpack('<d', value, 41) or nil
-          local at, rest, third = refund(x, y, z, own, pulled, stored_x, stored_z, stored_fourth, a, b, c)
+          local at, rest, third = refund(x, y, z, w, own, pulled, stored_x, stored_z, stored_fourth, charged_us,
+            charged_levels[i], now, a, b, c)
           if at then
             changes, returned, x, y, z = true, true, at, rest, third
           end
@@ -463,12 +502,20 @@ for r = 1, rule_count do
     elseif wait >= 0 and wait < blocked_ms then
       wait = blocked_ms
     end
-    parts[#parts + 1] = pack('<ddddd', allowed and 1 or 0, remaining, reset_ms, wait,
-      allowed and not denies and delay_ms or 0)
+    if operation == REFUND then
+      delay_ms = returned and 1 or 0
+    elseif not allowed or denies then
+      delay_ms = 0
+    end
+    parts[#parts + 1] = pack('<ddddd', allowed and 1 or 0, remaining, reset_ms, wait, delay_ms)
   end
   if has_debt then
     -- Gates cache denials, which can last longer now.
     call('PUBLISH', 'weir:signal:forget', hash.key:sub(-32))
+  end
+  if rule and is_denial then
+    mark = mark or starts and DENIED
+    marks = mark and marks .. rule .. string.char(mark) or marks
   end
   if writes and (starts or restarts) then
     local changed, expires = hash.changed, now_ms + block_ms + grace_ms
@@ -518,8 +565,14 @@ elseif operation == COMMIT then
 elseif acquires then
   parts[#parts + 1] = pack('<ddddd', SETTLED, 0, now, 0, 0)
 end
-if record and (passes[0] or tonumber(record_ms) > 0) then
-  call('HSET', record, 'fingerprint', fingerprint, 'text', text, 'numbers', table.concat(parts, '', first_part))
-  call('PEXPIRE', record, math.abs(record_ms))
+if not record or record_ms == '0' then
+  return position, next_key, next_arg
+elseif not is_denial then
+  call('HSET', record, 'fingerprint', fingerprint, 'text', text, 'numbers', table.concat(parts, '', first_part), 'at',
+    pack('<d', now))
+  call('PEXPIRE', record, record_ms)
+elseif marks ~= '' then
+  call('HSET', record, 'denied', fingerprint .. '\0' .. (acquires and id or ('\0'):rep(16)) .. marks)
+  call('PEXPIRE', record, record_ms)
 end
 return position, next_key, next_arg

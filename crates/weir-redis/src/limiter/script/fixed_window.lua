@@ -6,12 +6,16 @@ local ms_until, time_for, _, shared = ...
 local judge_window, settle, refund = shared.window(ms_until)
 
 local function judge(now, x, y, _, cost, limit, window_us)
-  local at, pulled_back = now, false
+  local at, taken_at, pulled_back = now, now, false
   if x and x > now then
-    at, pulled_back = time_for(x, now - now % window_us + window_us, now)
+    taken_at = x
+    if x - x % window_us > now then
+      at, pulled_back = time_for(x - x % window_us, now - now % window_us + window_us, now)
+      taken_at = pulled_back and now or x
+    end
   end
   local start = at - at % window_us
-  return judge_window(now, x, y, cost, limit, start, start + window_us, pulled_back)
+  return judge_window(now, x, y, cost, limit, start, start + window_us, taken_at, pulled_back)
 end
 
 return judge, settle, refund

@@ -12,6 +12,7 @@
 --            ACQUIRE: a CONSUME whose rules have concurrency limits. RENEW and RELEASE have no rules
 --            CONSUME_ONE: a CONSUME without an idempotency record, whose only rule has one limit and neither a block nor
 --            a cost of its own, and lets no check pass by less than its cost. The limit follows the cost
+--            REFUND: then the time in µs of the charge that it names (0: none)
 --            from RESERVE on also: id of the reservation or leases (16 bytes), a time (RESERVE, EXHAUST: to live, in ms; COMMIT:
 --            the end that the answer to the RESERVE had, in µs; RENEW, RELEASE: the lease_us of the lease; ACQUIRE: 0),
 --            whether less than the cost is accepted (0, 1). The rules of the first three have no costs of their own
@@ -19,19 +20,22 @@
 --            its own), block_ms (0: none), position of its subject hash in the check (from 1), number of limits (at
 --            least 1), the limits, then the own cost, if it has one (0: the rule needs one unit and takes none)
 --   limit    name of its counter, kind and three parameters, or five (`has_five_parameters`).
---            The parameters stand at the head of the algorithm's file.
+--            The parameters stand at the head of the algorithm's file. Of a REFUND that names a charge, a number follows: of a
+--            token bucket a bound below its level after the charge, in the unit of its third parameter (0: unknown)
 -- ARGV[2…]: for each check with an idempotency record: fingerprint of the request, a text that is
---   returned with a repeated answer, and the time to live of the record in milliseconds; negative if a denial is not
---   recorded.
+--   returned with a repeated answer, and the time to live of the record in milliseconds (0: nothing is recorded).
+--   A denial is not recorded, so its repeat is decided anew; but what it counted is: charges of rules alone, the denial in
+--   logs, the start of blocks. A repeat counts none of these again.
 --
 -- Reply: numbers as little-endian doubles; if there are texts, an array of the numbers and the texts. Redis makes an array
 -- with more work. The numbers are now_us, and for each check
 --   decided     for each limit: allowed (0, 1), remaining, reset_after_ms, retry_after_ms (FOREVER: never),
---               delay_ms; a check without limits: 4
+--               delay_ms (of a REFUND: 1 if units returned, else 0); a check without limits: 4
 --               of a RESERVE or COMMIT five numbers follow: SETTLED, the units (RESERVE: held, 0 if denied; COMMIT: no longer
 --               held), the end in µs (RESERVE) or the units charged (COMMIT), 0, 0
 --               of an ACQUIRE, RENEW or RELEASE: SETTLED, 0, now_us, 0, 0
---   repeated    2, the count of the numbers that follow, the numbers of the first answer; its text is the next text
+--   repeated    2, the time of the first answer in µs (0: unknown), the count of the numbers that follow, the numbers of
+--               the first answer; its text is the next text
 --   misused     3: the idempotency key belongs to another request
 --   unreadable  5: a key holds another type than it should; the key is the next text
 --   ended       6: the reservation to commit, or the lease, is not open; nothing was written
@@ -59,21 +63,24 @@
 -- The functions are made at the first call: once where Redis runs the program as a function, and for each call where it
 -- runs it as a script. Nothing that is made then depends on a call.
 -- `make_algorithm(kind, ms_until, time_for, div_ceil, shared)` runs the file of the kind, which returns
---   judge(now, x, y, z, cost, parameters…) the wait in ms (0: passes), the state x y z at the present time, a number for
---                                          settle, and whether a step of the clock left the counter in the future
+--   judge(now, x, y, z, cost, five parameters, value)
+--                                          the wait in ms (0: passes), the state x y z at the present time, a number for
+--                                          settle, and whether a step of the clock left the counter in the future; the
+--                                          value that is stored, if the state is that of it
 --   settle(now, passes, cost, x, y, z, number, parameters…)
 --                                          charges if the check passes: remaining, reset_ms, delay_ms, the state, and a
 --                                          fourth number to store, if there is one
---   refund(x, y, z, cost, pulled_back, stored x, stored z, fourth number, parameters…)
---                                          the state afterwards, or nothing where the units came from elsewhere; the
---                                          function is nil where nothing is refunded
+--   refund(x, y, z, number, cost, pulled_back, stored x, stored z, fourth number, time of the charge, its level, now,
+--          parameters…)                    the state afterwards, or nothing where no units return: there are none, or they
+--                                          came from elsewhere; the function is nil where nothing is refunded
 -- The file of a kind whose counters have a key of their own (`has_own_key`) returns
 --   read(key, now, now_ms, grace_ms, three parameters, id to release or false)
 --                                          the counter, or nil if the key holds another type
 --   wait(counter, cost)                    the wait in ms (0: passes)
---   settle(counter, cost, needed, passes, denied, refunds, records, writes, wait_beside, id)
+--   settle(counter, cost, needed, passes, denied, refunds, records, writes, wait_beside, id, time of the charge)
 --                                          charges, refunds or denies, and writes: the wait for `needed` units (that of
---                                          `wait_beside` if reservations hold some), remaining, reset_ms
+--                                          `wait_beside` if reservations hold some), remaining, reset_ms, whether units
+--                                          returned
 -- `charge_alone(kind, …)` decides a single limit of such a kind without reading the whole counter: the numbers of its
 -- answer, or nil.
 --
@@ -189,7 +196,7 @@ return function(keys, arguments)
             judge, settle, made_kind = functions[1], functions[2], kind
           end
           local number, pulled_back, fourth
-          wait, x, y, z, number, pulled_back = judge(now, x, y, z, cost, a, b, c, d, e)
+          wait, x, y, z, number, pulled_back = judge(now, x, y, z, cost, a, b, c, d, e, value)
           local passes = wait == 0
           remaining, reset_ms, delay_ms, x, y, z, fourth = settle(now, passes, cost, x, y, z, number, a, b, c)
           allowed, delay_ms = passes and 1 or 0, passes and delay_ms or 0

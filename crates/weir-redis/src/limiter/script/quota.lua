@@ -6,9 +6,14 @@ local ms_until, time_for, _, shared = ...
 local judge_window, settle, refund = shared.window(ms_until)
 
 local function judge(now, x, y, _, cost, limit, previous, present, next, last)
-  local at, pulled_back = now, false
+  local at, taken_at, pulled_back = now, now, false
   if x and x > now then
-    at, pulled_back = time_for(x, (now < present and present) or (now < next and next) or last, now)
+    taken_at = x
+    local start = (x < present and previous) or (x < next and present) or next
+    if start > now then
+      at, pulled_back = time_for(start, (now < present and present) or (now < next and next) or last, now)
+      taken_at = pulled_back and now or x
+    end
   end
   local start, stop = next, last
   if at < present then
@@ -16,7 +21,7 @@ local function judge(now, x, y, _, cost, limit, previous, present, next, last)
   elseif at < next then
     start, stop = present, next
   end
-  return judge_window(now, x, y, cost, limit, start, stop, pulled_back)
+  return judge_window(now, x, y, cost, limit, start, stop, taken_at, pulled_back)
 end
 
 return judge, settle, refund

@@ -7,7 +7,7 @@
 -- After a step of the clock that is larger than SLACK_US, entries newer than now count as one entry of now.
 
 local ms_until, time_for, _, shared = ...
-local call, try, pack, unpack, expiry = redis.call, redis.pcall, struct.pack, struct.unpack, shared.expiry
+local call, try, pack, unpack, upto, expiry = redis.call, redis.pcall, struct.pack, struct.unpack, unpack, shared.expiry
 local floor, max, min = math.floor, math.max, math.min
 local AS_ENTRY = '<dddd'
 
@@ -194,12 +194,60 @@ local function log_refund(log, cost)
   call('PEXPIREAT', log.key, expires)
 end
 
+-- Returns units of the entry of a charge, and writes all newer entries anew, unless there are too many. Returns whether it did.
+local function log_refund_entry(log, cost, charged_us)
+  if log.total == 0 then
+    return false
+  end
+  local index = log_search(log, log.first, function(index)
+    return log_entry(log, index) >= charged_us
+  end)
+  if log_entry(log, index) ~= charged_us or log_count(log) - index > REFUNDED_ENTRIES_MAX then
+    return false
+  end
+  log_merge(log)
+  local rest, entries, newest = call('LRANGE', log.key, index, -1), {}, 0
+  local returned = math.min(cost, (select(3, log_entry(log, index))))
+  log.total = log.total - returned
+  if log.total == 0 then
+    call('DEL', log.key)
+    log.newest = 0
+    return true
+  end
+  for i = 1, #rest do
+    local at, logged, entry_cost = unpack('<ddd', rest[i])
+    if i > 1 or entry_cost > returned then
+      entries[#entries + 1] = pack(AS_ENTRY, at, (logged - returned) % LOGGED, i > 1 and entry_cost or entry_cost - returned, 0)
+      newest = at
+    end
+  end
+  if index > log.first then
+    newest = newest > 0 and newest or log_entry(log, index - 1)
+    call('LTRIM', log.key, log.first, index - 1)
+  else
+    call('DEL', log.key)
+  end
+  if #entries > 0 then
+    call('RPUSH', log.key, upto(entries, 1, #entries))
+  end
+  local expires = log.now_ms + ms_until(newest + log.b, log.now) + log.grace_ms
+  local at, logged, entry_cost = unpack('<ddd', call('LINDEX', log.key, -1))
+  call('LSET', log.key, -1, pack(AS_ENTRY, at, logged, entry_cost, expires))
+  call('PEXPIREAT', log.key, expires)
+  log.newest, log.logged, log.first, log.count = newest, logged, 0, false
+  return true
+end
+
 -- Charges, refunds or denies. A log that counts denials (c) takes those that could ever have passed, and no refunds.
 -- An entry of more units than any limit denies no longer.
-local function settle(log, cost, needed, takes, denied, refunds, records, writes, wait_beside)
+local function settle(log, cost, needed, takes, denied, refunds, records, writes, wait_beside, _, charged_us)
+  local returned = false
   if takes or records or (denied and log.c == 1 and cost <= log.a) then
     log.pushed = min(cost, LOG_LIMIT_MAX)
+  elseif refunds and log.c == 0 and charged_us > 0 then
+    returned = log_refund_entry(log, cost, charged_us)
   elseif refunds and log.c == 0 then
+    returned = log.total > 0
     log_refund(log, cost)
   end
   local wait_ms, remaining, reset_ms = takes and 0 or wait(log, needed), log_level(log)
@@ -210,7 +258,7 @@ local function settle(log, cost, needed, takes, denied, refunds, records, writes
   if writes and (log.pushed > 0 or log.merged_at) then
     log_write(log, reset_ms)
   end
-  return wait_ms, remaining, reset_ms
+  return wait_ms, remaining, reset_ms, returned
 end
 
 return read, wait, settle

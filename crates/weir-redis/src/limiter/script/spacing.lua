@@ -26,8 +26,10 @@ local function settle(now, passes, _, x, _, _, at, interval_us)
   return 1, 0, 0, x, 0, 0
 end
 
-local function refund()
-  return 0, 0, 0
+local function refund(x, _, _, at, _, _, _, _, _, charged_us, _, _, interval_us)
+  if x > 0 and x + interval_us > at and (charged_us == 0 or charged_us == x) then
+    return 0, 0, 0
+  end
 end
 
 return judge, settle, refund

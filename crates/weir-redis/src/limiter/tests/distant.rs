@@ -59,6 +59,7 @@ impl Distant {
             rules,
             lease_id: LeaseId::default(),
             idempotency: None,
+            charged: None,
         };
         let answer = self.limiter.check(&[asked]).await.remove(0)?;
         let Answer::Decided(_, decisions) = answer else { panic!("{answer:?}") };

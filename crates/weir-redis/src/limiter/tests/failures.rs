@@ -67,6 +67,7 @@ impl Own {
             rules,
             lease_id: LeaseId::default(),
             idempotency: None,
+            charged: None,
         }
     }
 

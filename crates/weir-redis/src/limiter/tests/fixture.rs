@@ -11,6 +11,7 @@ use weir_domain::algorithm::LeaseId;
 use weir_domain::algorithm::{Input, Kind};
 use weir_domain::calendar;
 use weir_domain::charge::{Check, RuleCharge};
+use weir_domain::charged::Charged;
 use weir_domain::decide::{Counters, Decision, decide_and_settle};
 use weir_domain::draft::{Action, Consistency, LimitDraft, Mode, OnStoreFailure, Over, RuleDraft};
 use weir_domain::id::{RuleId, TenantId};
@@ -213,6 +214,7 @@ impl Fixture {
             rules,
             lease_id: self.fresh_lease(),
             idempotency: None,
+            charged: None,
         }
     }
 
@@ -221,7 +223,7 @@ impl Fixture {
             key: key.to_owned(),
             fingerprint: format!("cost {cost}"),
             text: "decided by Redis".to_owned(),
-            admitted_for: None,
+            recorded_for: Idempotency::RECORDED_FOR,
         };
         let asked = self.asked(Operation::Consume, cost, rules);
         Asked { idempotency: Some(idempotency), ..asked }
@@ -245,15 +247,15 @@ impl Fixture {
         rules: &[RuleCharge],
     ) -> Option<(Vec<Decision>, Option<Settlement>)> {
         let lease_id = self.fresh_lease();
-        self.settle_twin_as(lease_id, operation, cost, rules)
+        self.settle_twin_of(None, lease_id, (operation, cost), rules)
     }
 
-    /// The same, with the id of its leases.
-    pub(super) fn settle_twin_as(
+    /// The same, with the charge that a refund names, and the id of its leases.
+    pub(super) fn settle_twin_of(
         &mut self,
+        charged: Option<Charged>,
         lease_id: LeaseId,
-        operation: Operation,
-        cost: u64,
+        (operation, cost): (Operation, u64),
         rules: &[RuleCharge],
     ) -> Option<(Vec<Decision>, Option<Settlement>)> {
         let now = self.now();
@@ -264,7 +266,7 @@ impl Fixture {
         let meters =
             |rule: &RuleCharge| rule.meters(self.tenant, |quota| calendar::bounds(quota, now));
         let rules = rules.iter().map(meters).collect();
-        let check = Check { operation, cost, rules, lease_id: Some(lease_id) };
+        let check = Check { operation, cost, rules, lease_id: Some(lease_id), charged };
         decide_and_settle(&mut self.twin, &check, now)
     }
 

@@ -1,12 +1,15 @@
 //! Units return to the window from which they were taken, and to no other.
 
-use weir_domain::algorithm::Period;
+use weir_domain::algorithm::{Period, REFUNDED_ENTRIES_MAX};
 use weir_domain::charge::RuleCharge;
+use weir_domain::charged::Charged;
+use weir_domain::decide::Decision;
 use weir_domain::draft::LimitDraft;
 use weir_domain::request::Operation;
 use weir_domain::time::Micros;
 
-use super::fixture::{Fixture, START_US, charge_of, values};
+use super::fixture::{Fixture, START_US, charge_of, one_of_each, passed, values};
+use crate::limiter::{Answer, Asked};
 
 const HOUR_MS: u64 = 3_600_000;
 
@@ -102,5 +105,124 @@ async fn refund_in_the_next_window_gives_back_to_a_sliding_one_and_not_to_a_fixe
             left,
             "{limit:?}"
         );
+    }
+}
+
+fn bucket() -> LimitDraft {
+    LimitDraft::TokenBucket { capacity: 5, refill_tokens: 5, refill_interval_ms: 60_000 }
+}
+
+/// Charges a check that passes.
+async fn charged(fixture: &Fixture, cost: u64, rules: &[RuleCharge]) -> Charged {
+    let decisions = fixture.check(Operation::Consume, cost, rules).await;
+    assert!(passed(&decisions), "{decisions:?}");
+    Charged::new(fixture.now(), cost, rules, Some(&decisions)).expect("it charged a rule")
+}
+
+/// The decision of the first limit after a refund of this charge.
+async fn refund(fixture: &Fixture, charged: &Charged, rules: &[RuleCharge]) -> Decision {
+    let asked = fixture.asked(Operation::Refund, charged.cost, rules);
+    let asked = Asked { charged: Some(charged), ..asked };
+    match fixture.check_all(vec![asked]).await.remove(0) {
+        Answer::Decided(_, decisions) => decisions[0],
+        other => panic!("not decided: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn refund_of_a_charge_gives_back_what_is_still_counted() {
+    for limit in one_of_each(5, 60_000) {
+        let fixture = Fixture::new().await;
+        let rules = [charge_of(1, vec![limit.clone()])];
+        let full = fixture.check(Operation::Inspect, 1, &rules).await[0].remaining;
+        let charge = charged(&fixture, 3, &rules).await;
+        let takes_back = rules[0].limits()[0].algorithm.refundable();
+        let after = refund(&fixture, &charge, &rules).await;
+        assert_eq!(
+            (after.returned, after.remaining == full),
+            (takes_back, takes_back),
+            "{limit:?}"
+        );
+        assert!(!refund(&fixture, &charge, &rules).await.returned, "nothing is left: {limit:?}");
+    }
+}
+
+#[tokio::test]
+async fn refund_of_a_charge_of_a_former_window_does_not_enlarge_the_next_one() {
+    let limits = [fixed(5, 60_000), quota(5, Period::Day), counter(5, 60_000), bucket()];
+    for limit in limits {
+        let fixture = Fixture::new().await;
+        let rules = [charge_of(1, vec![limit.clone()])];
+        let mut charges = Vec::new();
+        for _ in 0..5 {
+            charges.push(charged(&fixture, 1, &rules).await);
+        }
+        // As many units are counted anew, two windows later.
+        fixture.pass_ms(2 * 24 * HOUR_MS);
+        for _ in 0..5 {
+            charged(&fixture, 1, &rules).await;
+        }
+        for charge in &charges {
+            let after = refund(&fixture, charge, &rules).await;
+            assert_eq!((after.returned, after.remaining), (false, 0), "{limit:?}");
+        }
+        // A refund that names nothing returns units of others.
+        let after = fixture.check(Operation::Refund, 1, &rules).await[0];
+        assert_eq!((after.returned, after.remaining), (true, 1), "{limit:?}");
+    }
+}
+
+#[tokio::test]
+async fn refund_of_an_entry_frees_its_part_of_the_window_and_no_other() {
+    let fixture = Fixture::new().await;
+    let log = LimitDraft::SlidingWindowLog { limit: 5, window_ms: 60_000, count_denied: false };
+    let rules = [charge_of(1, vec![log])];
+    let mut charges = Vec::new();
+    for _ in 0..5 {
+        charges.push(charged(&fixture, 1, &rules).await);
+        fixture.pass_ms(1_000);
+    }
+    assert_eq!(refund(&fixture, &charges[1], &rules).await.remaining, 1);
+    assert!(!refund(&fixture, &charges[1], &rules).await.returned);
+    charged(&fixture, 1, &rules).await;
+    // The entries of 0, 2, 3, 4 and 5 seconds leave one after the other.
+    for (at_ms, left) in
+        [(60_000, 1), (61_000, 1), (62_000, 2), (63_000, 3), (64_000, 4), (65_000, 5)]
+    {
+        fixture.set_now(Micros(START_US + at_ms * 1_000));
+        let inspected = fixture.check(Operation::Inspect, 1, &rules).await;
+        assert_eq!(inspected[0].remaining, left, "{at_ms}");
+    }
+}
+
+#[tokio::test]
+async fn refund_of_an_entry_with_very_many_newer_ones_changes_nothing() {
+    let fixture = Fixture::new().await;
+    let limit = REFUNDED_ENTRIES_MAX as u64 + 2;
+    let log = LimitDraft::SlidingWindowLog { limit, window_ms: 60_000, count_denied: false };
+    let rules = [charge_of(1, vec![log])];
+    let (first, second) = (charged(&fixture, 1, &rules).await, {
+        fixture.pass_ms(1);
+        charged(&fixture, 1, &rules).await
+    });
+    for _ in 1..REFUNDED_ENTRIES_MAX {
+        fixture.pass_ms(1);
+        charged(&fixture, 1, &rules).await;
+    }
+    assert!(!refund(&fixture, &first, &rules).await.returned);
+    let after = refund(&fixture, &second, &rules).await;
+    assert_eq!((after.returned, after.remaining), (true, 2));
+}
+
+/// Others took tokens meanwhile. Those of the charge refill first.
+#[tokio::test]
+async fn refund_of_a_charge_to_a_bucket_gives_back_what_has_not_refilled() {
+    for (wait_ms, left) in [(0, 2), (12_000, 2), (24_000, 2), (36_000, 3), (60_000, 5)] {
+        let fixture = Fixture::new().await;
+        let rules = [charge_of(1, vec![bucket()])];
+        let charge = charged(&fixture, 2, &rules).await;
+        charged(&fixture, 3, &rules).await;
+        fixture.pass_ms(wait_ms);
+        assert_eq!(refund(&fixture, &charge, &rules).await.remaining, left, "{wait_ms}");
     }
 }

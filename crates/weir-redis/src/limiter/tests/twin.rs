@@ -6,6 +6,7 @@ use tokio::task::{JoinSet, LocalSet};
 use weir_domain::algorithm::LeaseId;
 use weir_domain::algorithm::{Algorithm, Input, Kind, Parameter};
 use weir_domain::charge::RuleCharge;
+use weir_domain::charged::Charged;
 use weir_domain::decide::Decision;
 use weir_domain::draft::{LimitDraft, Mode, Over, RuleDraft};
 use weir_domain::lease::Lease;
@@ -111,6 +112,9 @@ impl DrawnLimit {
                 Input::Units => *number = more,
                 Input::Rate => *number = more.min(*number),
                 Input::Window if !has_units => *number = more,
+                // Of windows that are counted. Their units count where they were taken.
+                Input::Window if more.is_multiple_of(3) => *number = more * 37,
+                Input::Period | Input::TimeZone if more.is_multiple_of(2) => *number = more,
                 _ => {}
             }
         }
@@ -270,6 +274,39 @@ fn random_exhaust(random: &mut Random) -> Operation {
     Operation::Exhaust(Exhaust { id, for_ms: ttl_ms.min(5_000) })
 }
 
+/// Charges of a history that a refund can name.
+#[derive(Default)]
+struct Named {
+    charged: Vec<(&'static str, Charged)>,
+}
+
+impl Named {
+    /// Notes the charge of a check that passed or of a record.
+    fn note(&mut self, check: &Drawn, settled: &Settled, now: Micros) {
+        let (decisions, _) = settled;
+        let passed = decisions.iter().all(|decision| decision.allowed);
+        if (check.operation == Operation::Consume && passed) || check.operation == Operation::Record
+        {
+            let charged = Charged::new(now, check.cost.max(1), &check.charges, Some(decisions));
+            self.charged.extend(charged.map(|charged| (check.namespace, charged)));
+            if self.charged.len() > 20 {
+                self.charged.remove(0);
+            }
+        }
+    }
+
+    /// Mostly the charge that the refund names, of the same namespace.
+    fn random(&self, random: &mut Random, check: &Drawn) -> Option<Charged> {
+        if check.operation != Operation::Refund || random.one_in(3) {
+            return None;
+        }
+        let own = self.charged.iter().filter(|(namespace, _)| *namespace == check.namespace);
+        let own: Vec<_> = own.rev().take(4).collect();
+        let at = usize::try_from(random.below(own.len().max(1) as u64)).expect("small");
+        own.get(at).map(|(_, charged)| charged.clone())
+    }
+}
+
 /// An operation and a cost.
 fn random_charge(random: &mut Random) -> (Operation, u64) {
     let operation = match random.below(98) / 4 {
@@ -308,6 +345,7 @@ struct Drawn {
     namespace: &'static str,
     charges: Vec<RuleCharge>,
     lease_id: LeaseId,
+    charged: Option<Charged>,
 }
 
 /// A check of the rules of one of `count` namespaces, a commit of one of the open reservations, or a renewal or release of
@@ -322,7 +360,14 @@ fn random_check(random: &mut Random, rules: &[Edited], held: &mut Held, count: u
         let removed = (!renews && !random.one_in(8)).then(|| held.leased.swap_remove(at));
         let Leased { lease, namespace } = *removed.as_ref().unwrap_or_else(|| &held.leased[at]);
         let operation = if renews { Operation::Renew(lease) } else { Operation::Release(lease) };
-        return Drawn { operation, cost: 1, namespace, charges: Vec::new(), lease_id };
+        return Drawn {
+            operation,
+            cost: 1,
+            namespace,
+            charges: Vec::new(),
+            lease_id,
+            charged: None,
+        };
     }
     if !open.is_empty() && random.one_in(10) {
         let at = usize::try_from(random.below(open.len() as u64)).expect("small");
@@ -330,7 +375,14 @@ fn random_check(random: &mut Random, rules: &[Edited], held: &mut Held, count: u
         let reserved = if random.one_in(8) { &open[at] } else { &open.swap_remove(at) };
         let (operation, cost) = (Operation::Commit(reserved.commit), random.below(12));
         let charges = still(reserved, rules);
-        return Drawn { operation, cost, namespace: reserved.namespace, charges, lease_id };
+        return Drawn {
+            operation,
+            cost,
+            namespace: reserved.namespace,
+            charges,
+            lease_id,
+            charged: None,
+        };
     }
     let (operation, cost) = random_charge(random);
     let namespace = NAMESPACES[usize::try_from(random.below(count)).expect("small")];
@@ -340,7 +392,7 @@ fn random_check(random: &mut Random, rules: &[Edited], held: &mut Held, count: u
             charge.own_cost = None;
         }
     }
-    Drawn { operation, cost, namespace, charges, lease_id }
+    Drawn { operation, cost, namespace, charges, lease_id, charged: None }
 }
 
 impl Drawn {
@@ -402,7 +454,7 @@ pub(super) async fn history_on(
     // Half of the histories have one namespace.
     let count = if random.one_in(2) { 1 } else { 3 };
     let mut rules = random_rules(&mut random, kinds, count);
-    let mut held = Held::default();
+    let (mut held, mut named) = (Held::default(), Named::default());
     let (mut passed, mut denied) = (0, 0);
     for at in 0..STEPS {
         fixture.set_now(step(&mut random, fixture.now()));
@@ -420,9 +472,17 @@ pub(super) async fn history_on(
         }
         let (mut drawn, mut expected) = (Vec::new(), Vec::new());
         for _ in 0..checks {
-            let check = random_check(&mut random, &rules, &mut held, count);
-            let settled =
-                fixture.settle_twin_as(check.lease_id, check.operation, check.cost, &check.charges);
+            let mut check = random_check(&mut random, &rules, &mut held, count);
+            check.charged = named.random(&mut random, &check);
+            let settled = fixture.settle_twin_of(
+                check.charged.clone(),
+                check.lease_id,
+                (check.operation, check.cost),
+                &check.charges,
+            );
+            if let Some(settled) = &settled {
+                named.note(&check, settled, fixture.now());
+            }
             held.reserved.extend(check.reserved(settled.as_ref()));
             held.leased.extend(check.leased(settled.as_ref()));
             expected.push(settled);
@@ -431,6 +491,7 @@ pub(super) async fn history_on(
         let asked = drawn.iter().map(|check| Asked {
             namespace: check.namespace,
             lease_id: check.lease_id,
+            charged: check.charged.as_ref(),
             ..fixture.asked(check.operation, check.cost, &check.charges)
         });
         let answers = fixture.check_all(asked.collect()).await;

@@ -163,6 +163,7 @@ async fn sixty_four_callers_over_two_limiters_get_exactly_the_limit() {
                             rules: &rules,
                             lease_id: LeaseId::default(),
                             idempotency: None,
+                            charged: None,
                         }];
                         let results = limiter.check(&asked).await;
                         let Ok(Answer::Decided(_, decisions)) = &results[0] else {

@@ -105,7 +105,7 @@ impl Model {
         let meter = self.kind.meter(1);
         for counter in [&mut self.bounded, &mut self.used] {
             meter.follow_clock(counter, now);
-            meter.refund(counter, units, now);
+            meter.refund(counter, units, None, now);
         }
     }
 

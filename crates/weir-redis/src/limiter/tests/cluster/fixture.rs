@@ -99,6 +99,7 @@ impl Fixture {
             rules,
             lease_id: LeaseId::default(),
             idempotency: None,
+            charged: None,
         }
     }
 

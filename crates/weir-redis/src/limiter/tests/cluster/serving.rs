@@ -71,7 +71,7 @@ async fn counters_are_reset_and_leases_returned_on_every_primary() {
             key: "return".to_owned(),
             fingerprint: "3".to_owned(),
             text: String::new(),
-            admitted_for: None,
+            recorded_for: Idempotency::RECORDED_FOR,
         };
         let operation = Operation::Refund;
         let back = Asked { operation, cost: 3, idempotency: Some(idempotency), ..taken.clone() };

@@ -1,0 +1,160 @@
+//! The charge of a check, which a refund can name: its units return only to the window, bucket or entry that was charged.
+
+use crate::algorithm::{Algorithm, ChargedLimit, Meter, ScriptParameters};
+use crate::charge::RuleCharge;
+use crate::decide::Decision;
+use crate::id::RuleId;
+use crate::limit::{COST_MAX, EXACT_MAX};
+use crate::time::Micros;
+
+/// The charge of a check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Charged {
+    /// The time of the charge by Redis' clock.
+    pub at: Micros,
+    /// The same of counters that are not spread, where others are: a gate possibly took their units in advance.
+    pub common_at: Option<Micros>,
+    /// The units that were taken.
+    pub cost: u64,
+    /// Of each token bucket: a digest of the counter and its rate, and a bound below its level after the charge.
+    pub buckets: Vec<(u32, u64)>,
+}
+
+/// The most bytes of a text.
+pub const CHARGE_BYTES_MAX: usize = 2_048;
+
+impl Charged {
+    /// The charge of these rules at this time, by the decisions of their limits; those of units that a gate took in advance say
+    /// nothing about the charge. `None` if no enforced limit was charged.
+    pub fn new(
+        at: Micros,
+        cost: u64,
+        charges: &[RuleCharge],
+        decisions: Option<&[Decision]>,
+    ) -> Option<Self> {
+        let mut enforced = charges.iter().filter(|charge| !charge.shadow()).peekable();
+        if cost == 0 || enforced.peek().is_none() {
+            return None;
+        }
+        let mut decisions = decisions.map(<[Decision]>::iter);
+        let mut buckets = Vec::new();
+        for charge in charges {
+            for limit in charge.limits() {
+                let decision = decisions.as_mut().and_then(Iterator::next);
+                if let (Algorithm::TokenBucket(bucket), false) = (&limit.algorithm, charge.shadow())
+                {
+                    let parameters = Meter::TokenBucket(*bucket).script_parameters();
+                    let level = level(parameters, cost, decision);
+                    buckets.push((digest(charge.active.id, limit.slot, parameters), level));
+                }
+            }
+        }
+        Some(Self { at, common_at: None, cost, buckets })
+    }
+
+    /// The charge of the counters that are not spread.
+    #[must_use]
+    pub fn common(mut self) -> Self {
+        self.at = self.common_at.unwrap_or(self.at);
+        self
+    }
+
+    /// The charge of one limit.
+    pub fn of(&self, rule: RuleId, slot: u16, meter: &Meter) -> ChargedLimit {
+        let level = match meter {
+            Meter::TokenBucket(_) => {
+                let digest = digest(rule, slot, meter.script_parameters());
+                let own = self.buckets.iter().find(|(of, _)| *of == digest);
+                own.map_or(0, |(_, level)| *level)
+            }
+            _ => 0,
+        };
+        ChargedLimit { at: self.at, level }
+    }
+
+    /// The text by which callers name the charge.
+    pub fn to_text(&self) -> String {
+        use std::fmt::Write as _;
+        let mut text = String::with_capacity(24 + 24 * self.buckets.len());
+        write!(text, "chg_{:x}.{:x}", self.at.0, self.cost).expect("a string takes any text");
+        if let Some(at) = self.common_at {
+            write!(text, ".{:x}", at.0).expect("a string takes any text");
+        }
+        for (digest, level) in &self.buckets {
+            write!(text, ".{digest:x}-{level:x}").expect("a string takes any text");
+        }
+        text
+    }
+
+    /// Parses the text of [`Charged::to_text`].
+    pub fn parse(text: &str) -> Option<Self> {
+        let number =
+            |text: &str| u64::from_str_radix(text, 16).ok().filter(|number| *number <= EXACT_MAX);
+        let mut parts = Some(text)
+            .filter(|text| text.len() <= CHARGE_BYTES_MAX)?
+            .strip_prefix("chg_")?
+            .split('.');
+        let at = Micros(number(parts.next()?)?);
+        let cost = number(parts.next()?).filter(|cost| (1..=COST_MAX).contains(cost))?;
+        let mut parts = parts.peekable();
+        let common = parts.next_if(|part| !part.contains('-'));
+        let bucket = |text: &str| {
+            let (digest, level) = text.split_once('-')?;
+            Some((u32::from_str_radix(digest, 16).ok()?, number(level)?))
+        };
+        let common_at = match common {
+            Some(text) => Some(Micros(number(text)?)),
+            None => None,
+        };
+        Some(Self { at, common_at, cost, buckets: parts.map(bucket).collect::<Option<_>>()? })
+    }
+}
+
+/// A bound below the level of a bucket after a charge, in the unit of the script. It is exact if the bucket was full of tokens.
+fn level(parameters: ScriptParameters, cost: u64, decision: Option<&Decision>) -> u64 {
+    let ScriptParameters::Three([_, per_us, scale]) = parameters else { return 0 };
+    // The time until the bucket is full is rounded up.
+    let ms = decision.map_or(0, |decision| decision.reset_after_ms.saturating_sub(1));
+    ms.saturating_mul(1000 * per_us)
+        .saturating_add(1)
+        .max(cost.saturating_mul(scale))
+        .min(EXACT_MAX)
+}
+
+/// A digest of a counter and of the rate at which it drains (FNV-1a).
+fn digest(rule: RuleId, slot: u16, parameters: ScriptParameters) -> u32 {
+    let rate = parameters.as_slice().get(1..).unwrap_or_default();
+    let numbers = rate.iter().flat_map(|number| number.to_be_bytes());
+    let bytes = rule.to_u128().to_be_bytes().into_iter().chain(slot.to_be_bytes()).chain(numbers);
+    bytes.fold(0x811C_9DC5, |digest, byte| (digest ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_parsed_as_it_was_and_others_are_not() {
+        for buckets in [vec![], vec![(7, 3_000_000), (u32::MAX, EXACT_MAX)]] {
+            for common_at in [None, Some(Micros(7))] {
+                let (at, buckets) = (Micros(1_763_726_400_000_000), buckets.clone());
+                let charged = Charged { at, common_at, cost: 3, buckets };
+                assert_eq!(Charged::parse(&charged.to_text()), Some(charged));
+            }
+        }
+        let long = format!("chg_1.1{}", ".1-1".repeat(CHARGE_BYTES_MAX / 4));
+        for text in [
+            "",
+            "chg_",
+            "chg_1",
+            "chg_1.0",
+            "chg_1.x",
+            "chg_1.1.x",
+            "chg_1.1.1-1.2",
+            "resv_1.1",
+            &long,
+        ] {
+            assert_eq!(Charged::parse(text), None, "{text}");
+        }
+    }
+}
