@@ -34,7 +34,9 @@ type Answer struct {
 	ResetAfterMS *int64
 	Limits       []LimitAnswer
 	// Leases of concurrency limits that the check took. Release each of them when the work is done.
-	Leases   []Lease
+	Leases []Lease
+	// Charge names what the check charged, for Refund; empty if it charged no enforced limit.
+	Charge   string
 	Degraded Degraded
 	// Charged is, in the answer to a record, the number of units that each matching limit took; nil otherwise.
 	Charged *int64
@@ -107,6 +109,10 @@ func readAnswer(content []byte) (*gateAnswer, error) {
 	}
 	if body.has("code") {
 		gate.answer.Code = body.text("code")
+	}
+	// Older gates do not send it.
+	if body.has("charge") {
+		gate.answer.Charge = body.text("charge")
 	}
 	if body.has("charged") {
 		gate.answer.Charged = body.countOrNull("charged")

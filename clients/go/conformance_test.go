@@ -42,6 +42,7 @@ type step struct {
 	TTLMS          int64             `json:"ttl_ms"`
 	AtMost         bool              `json:"at_most"`
 	ForMS          int64             `json:"for_ms"`
+	Charge         string            `json:"charge"`
 	Lease          string            `json:"lease"`
 	Job            string            `json:"job"`
 	Target         string            `json:"target"`
@@ -96,7 +97,7 @@ func (row row) run(t *testing.T, position int) {
 	}
 	weir := client(t, options)
 	var open *Reservation
-	lease, job := "lease_x", "deferred_x"
+	lease, job, charge := "lease_x", "deferred_x", ""
 	for nth, step := range row.Steps {
 		where := fmt.Sprintf("step %d", nth)
 		switch step.Call {
@@ -109,7 +110,13 @@ func (row row) run(t *testing.T, position int) {
 		case "defer", "deferred", "cancel_deferred":
 			job = step.queue(t, weir, job, where)
 		default:
+			if step.Charge == "$CHARGE" {
+				step.Charge = charge
+			}
 			for _, answer := range step.take(t, weir, where) {
+				if answer.Charge != "" {
+					charge = answer.Charge
+				}
 				if len(answer.Leases) > 0 {
 					lease = answer.Leases[0].ID
 				}
@@ -343,7 +350,7 @@ func (step step) request() CheckRequest {
 	if namespace == "" {
 		namespace = "conformance"
 	}
-	return CheckRequest{namespace, attributes, step.Cost, step.Peek, ofRun(step.IdempotencyKey)}
+	return CheckRequest{namespace, attributes, step.Cost, step.Peek, ofRun(step.IdempotencyKey), step.Charge}
 }
 
 func (step step) compareError(t *testing.T, err error, where string) {

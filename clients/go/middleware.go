@@ -19,7 +19,8 @@ type MiddlewareOptions struct {
 	Attributes func(*http.Request) (map[string]string, error)
 	// Cost returns the number of units of a request. If Cost is nil, it is 1.
 	Cost func(*http.Request) int64
-	// RefundWhen returns whether a response with this status returns the units: status < 300 counts failed sign-ins only. It can be nil.
+	// RefundWhen returns whether a response with this status returns the units: status < 300 counts failed sign-ins only. Units
+	// whose window is over by then do not return. It can be nil.
 	RefundWhen func(status int) bool
 	// OnRefundError is called if the units could not be returned. It can be nil.
 	OnRefundError func(error)
@@ -69,9 +70,11 @@ func (c *Client) limit(options MiddlewareOptions, next http.Handler, w http.Resp
 	switch {
 	case !answer.Allowed:
 		refuse(w, answer)
-	case options.RefundWhen == nil || answer.Degraded == DegradedClient:
+	case options.RefundWhen == nil || answer.Degraded != "":
+		// A degraded answer charged nothing.
 		next.ServeHTTP(w, r)
 	default:
+		request.Charge = answer.Charge
 		c.serveWithRefund(options, request, next, w, r)
 	}
 }

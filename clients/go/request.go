@@ -35,6 +35,8 @@ type CheckRequest struct {
 	Peek bool
 	// IdempotencyKey makes a repeat within 60 s get the first answer and take nothing, if it is not empty.
 	IdempotencyKey string
+	// Charge is, of a refund, the Charge of the answer to the check: units return only to the window, bucket or entry that was charged.
+	Charge string
 }
 
 // Units is a cost: CheckRequest{Cost: weir.Units(3)}.
@@ -46,10 +48,11 @@ type requestBody struct {
 	Cost           *int64            `json:"cost,omitempty"`
 	Mode           string            `json:"mode,omitempty"`
 	IdempotencyKey string            `json:"idempotency_key,omitempty"`
+	Charge         string            `json:"charge,omitempty"`
 }
 
 func (r CheckRequest) body() requestBody {
-	body := requestBody{r.Namespace, r.Attributes, r.Cost, "", r.IdempotencyKey}
+	body := requestBody{r.Namespace, r.Attributes, r.Cost, "", r.IdempotencyKey, r.Charge}
 	if body.Attributes == nil {
 		body.Attributes = map[string]string{}
 	}

@@ -71,7 +71,8 @@ func (c *Client) Record(ctx context.Context, request CheckRequest) (*Answer, err
 	return c.report(ctx, pathRecord, request)
 }
 
-// Refund returns units to every matching limit. It fails if no gate confirms it.
+// Refund returns units to every matching limit. It fails if no gate confirms it. With the Charge of the answer to the check, units return
+// only where they were taken: not to a window that began later.
 func (c *Client) Refund(ctx context.Context, request CheckRequest) (*Answer, error) {
 	// Any cached denial may have ended, because rules count by some of the attributes only.
 	defer c.cache.clear()

@@ -32,7 +32,7 @@ class Conformance(unittest.TestCase):
             # A busy machine must not outlast a cached denial.
             options["now_ms"] = lambda: 0
         weir = kind(url, **options)
-        self.reservation, self.lease, self.job = None, "lease_x", "deferred_x"
+        self.reservation, self.lease, self.job, self.charge = None, "lease_x", "deferred_x", None
         for nth, step in enumerate(row["steps"]):
             where = f"step {nth}"
             await (self.until if "until" in step else self.take)(weir, step, run, where)
@@ -81,7 +81,11 @@ class Conformance(unittest.TestCase):
             return {"job": await done(weir.deferred(step.get("job", self.job)))}
         if step["call"] == "cancel_deferred":
             return {"removed": await done(weir.cancel_deferred(step.get("job", self.job)))}
+        if step.get("charge") == "$CHARGE":
+            step = {**step, "charge": self.charge}
         outcome = await done(call(weir, step, run))
+        if step["call"] == "check" and outcome.charge:
+            self.charge = outcome.charge
         if step["call"] == "defer":
             self.job = outcome.job.id if outcome.job else self.job
             return {"job": outcome.job, "answer": outcome.answer}
@@ -146,7 +150,7 @@ def call(weir, step: dict, run: str):
         return {name: of_run(value) for name, value in step.get("attributes", {}).items()}
 
     namespace = step.get("namespace", "conformance")
-    known = ("cost", "idempotency_key", "max_ms", "ttl_ms", "at_most", "for_ms", "not_after_ms", "timeout_ms")
+    known = ("cost", "charge", "idempotency_key", "max_ms", "ttl_ms", "at_most", "for_ms", "not_after_ms", "timeout_ms")
     match step["call"]:
         case "batch":
             checks = [

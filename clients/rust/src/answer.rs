@@ -66,6 +66,9 @@ pub struct Answer {
     /// The leases of concurrency limits that the check took. Release each of them when the work is done.
     #[serde(default)]
     pub leases: Vec<Lease>,
+    /// Names what the check charged, for [`crate::Weir::refund`]; `None` if it charged no enforced limit. Older gates do not send it.
+    #[serde(default)]
+    pub charge: Option<String>,
     /// The source of the answer, if Redis did not decide.
     #[serde(deserialize_with = "Option::deserialize")]
     pub degraded: Option<Degraded>,
@@ -143,6 +146,7 @@ impl Answer {
             reset_after_ms: None,
             limits: Vec::new(),
             leases: Vec::new(),
+            charge: None,
             degraded: Some(Degraded::Client),
             charged: None,
             buffered: false,

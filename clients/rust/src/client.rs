@@ -82,7 +82,8 @@ impl Weir {
         self.decide(Call::Record, request).await
     }
 
-    /// Returns units to every matching limit. Fails if no gate confirms it.
+    /// Returns units to every matching limit. Fails if no gate confirms it. With the charge of the answer to the check, units return only
+    /// where they were taken: not to a window that began later.
     pub async fn refund(&self, request: &CheckRequest) -> Result<Answer, Error> {
         let outcome = self.decide(Call::Refund, request).await;
         // Any cached denial may have ended, because rules count by some of the attributes only.

@@ -202,6 +202,10 @@ where
             response.headers_mut().extend(answer.headers());
             if refunds(&limits, &answer, response.status()) {
                 // A task of its own, so that a client that goes away does not end it.
+                let check = match answer.charge {
+                    Some(charge) => check.charge(charge),
+                    None => check,
+                };
                 tokio::spawn(refund(weir, check, limits.on_refund_error));
             }
             Ok(response)
@@ -211,7 +215,8 @@ where
 
 fn refunds<B>(limits: &Limits<B>, answer: &Answer, status: StatusCode) -> bool {
     let wanted = limits.refund_when.as_ref().is_some_and(|refund_when| refund_when(status));
-    wanted && answer.degraded != Some(Degraded::Client)
+    // A degraded answer charged nothing.
+    wanted && answer.degraded.is_none()
 }
 
 async fn refund(weir: Weir, check: CheckRequest, on_refund_error: OnFailure) {

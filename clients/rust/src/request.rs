@@ -22,6 +22,8 @@ pub struct CheckRequest {
     pub(crate) peek: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) idempotency_key: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) charge: Option<String>,
 }
 
 impl CheckRequest {
@@ -33,6 +35,7 @@ impl CheckRequest {
             cost: None,
             peek: false,
             idempotency_key: None,
+            charge: None,
         }
     }
 
@@ -68,6 +71,13 @@ impl CheckRequest {
     #[must_use]
     pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
         self.idempotency_key = Some(key.into());
+        self
+    }
+
+    /// Of a refund: the charge of the answer to the check. Units return only to the window, bucket or entry that was charged.
+    #[must_use]
+    pub fn charge(mut self, charge: impl Into<String>) -> Self {
+        self.charge = Some(charge.into());
         self
     }
 

@@ -46,6 +46,8 @@ export interface Answer {
   limits: LimitAnswer[];
   /** The leases of concurrency limits that the check took. Release each of them when the work is done. */
   leases: Lease[];
+  /** Names what the check charged, for `refund`; null if it charged no enforced limit. */
+  charge: string | null;
   degraded: Degraded | null;
   /** In the answer to a record: the number of units that each matching limit took. */
   charged: number | null;
@@ -80,6 +82,8 @@ export function readAnswer(value: unknown): GateAnswer {
     resetAfterMs: body.countOrNull("reset_after_ms"),
     limits: body.list("limits", readLimit),
     leases: body.optional("leases", (fields) => fields.list("leases", readLease)) ?? [],
+    // Older gates do not send it.
+    charge: body.optional("charge", (fields) => fields.text("charge")),
     degraded: body.oneOfOrNull("degraded", ["allow", "deny", "local"]),
     charged: body.optional("charged", (fields) => fields.count("charged")),
     buffered: readBuffered(body),

@@ -4,7 +4,7 @@ import { type Deferral, type DeferOptions, type DeferredJob, readDeferral, readD
 import { WeirError } from "./errors.js";
 import { ENDED, type Released, type Renewed, readReleased, readRenewed } from "./lease.js";
 import { type Options, type Settings, readOptions, readTimeout } from "./options.js";
-import { type Attributes, type CheckOptions, type CheckRequest, body, cacheKey } from "./request.js";
+import { type Attributes, type ChargedRequest, type CheckOptions, type CheckRequest, body, cacheKey } from "./request.js";
 import { type Committed, NOTHING, Reservation, type ReserveOptions, readCommitted, readReservation } from "./reservation.js";
 import { DECISION, type Exchange, type Reply, exchange } from "./transport.js";
 
@@ -15,10 +15,16 @@ export interface WaitOptions extends CheckOptions {
   signal?: AbortSignal;
 }
 
-/** The options of `record` and `refund`. */
+/** The options of `record`. */
 export interface ReportOptions {
   cost?: number;
   idempotencyKey?: string;
+}
+
+/** The options of `refund`. */
+export interface RefundOptions extends ReportOptions {
+  /** The `charge` of the answer to the check: units return only to the window, bucket or entry that was charged. */
+  charge?: string | null;
 }
 
 /** A client of Weir's gates. Holds no limits: every decision is a gate's, or that of `onError`. */
@@ -67,8 +73,11 @@ export class Weir {
     return (await this.#decide("/record", { namespace, attributes, ...options })).answer;
   }
 
-  /** Returns units to every matching limit. Rejects with a `WeirError` if no gate confirms it. */
-  async refund(namespace: string, attributes: Attributes, options: ReportOptions = {}): Promise<Answer> {
+  /**
+   * Returns units to every matching limit. Rejects with a `WeirError` if no gate confirms it. With the `charge` of the check's answer, units
+   * return only where they were taken: not to a window that began later.
+   */
+  async refund(namespace: string, attributes: Attributes, options: RefundOptions = {}): Promise<Answer> {
     try {
       return (await this.#decide("/refund", { namespace, attributes, ...options })).answer;
     } finally {
@@ -223,7 +232,7 @@ export class Weir {
     }
   }
 
-  async #decide(path: Path, request: CheckRequest): Promise<GateAnswer> {
+  async #decide(path: Path, request: ChargedRequest): Promise<GateAnswer> {
     const { status, body: answer } = await this.#send(
       path,
       body(this.#withRetryKey(path, request)),
@@ -239,7 +248,7 @@ export class Weir {
   }
 
   /** The request with an idempotency key, if it can be sent twice and would take units. */
-  #withRetryKey(path: Path, request: CheckRequest): CheckRequest {
+  #withRetryKey(path: Path, request: ChargedRequest): ChargedRequest {
     const takes = path !== "/check" || request.peek !== true;
     if (!this.#settings.retry || !takes || request.idempotencyKey !== undefined) return request;
     return { ...request, idempotencyKey: crypto.randomUUID() };
@@ -287,6 +296,7 @@ export class Weir {
       resetAfterMs: null,
       limits: [],
       leases: [],
+      charge: null,
       degraded: "client",
       charged: null,
       buffered: false,

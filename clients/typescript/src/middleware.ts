@@ -12,7 +12,10 @@ export interface MiddlewareOptions<R> {
    */
   attributes: (request: R) => Attributes | null | Promise<Attributes | null>;
   cost?: number | ((request: R) => number | Promise<number>);
-  /** Returns the units after an answer with such a status: `(status) => status < 300` counts failed sign-ins only. */
+  /**
+   * Returns the units after an answer with such a status: `(status) => status < 300` counts failed sign-ins only. Units whose window is
+   * over by then do not return.
+   */
   refundWhen?: (status: number) => boolean;
   /** Called if the units could not be returned. */
   onRefundError?: (error: unknown) => void;
@@ -44,9 +47,10 @@ export async function admit<R>(weir: Weir, options: MiddlewareOptions<R>, reques
   const answer = await weir.check(namespace, safe, { cost });
   if (answer.allowed && answer.delayMs > 0) await new Promise((wake) => setTimeout(wake, answer.delayMs));
   const settle = async (status: number) => {
-    if (answer.degraded === "client" || refundWhen === undefined || !refundWhen(status)) return;
+    // A degraded answer charged nothing.
+    if (answer.degraded !== null || refundWhen === undefined || !refundWhen(status)) return;
     try {
-      await weir.refund(namespace, safe, { cost });
+      await weir.refund(namespace, safe, { cost, charge: answer.charge });
     } catch (error) {
       onRefundError(error);
     }

@@ -16,15 +16,21 @@ export interface CheckRequest extends CheckOptions {
   attributes: Attributes;
 }
 
+/** A request with the charge that a refund names. */
+export interface ChargedRequest extends CheckRequest {
+  charge?: string | null;
+}
+
 /** The JSON of a request. */
-export function body(request: CheckRequest): object {
-  const { namespace, cost, peek, idempotencyKey } = request;
+export function body(request: ChargedRequest): object {
+  const { namespace, cost, peek, idempotencyKey, charge } = request;
   return {
     namespace,
     attributes: Object.fromEntries(entries(request.attributes)),
     ...(cost === undefined ? {} : { cost }),
     ...(peek === true ? { mode: "peek" } : {}),
     ...(idempotencyKey === undefined ? {} : { idempotency_key: idempotencyKey }),
+    ...(charge === undefined || charge === null ? {} : { charge }),
   };
 }
 

@@ -75,7 +75,9 @@ async function call(weir, step, state) {
     case "peek":
     case "record":
     case "refund": {
-      const answer = await weir[step.call](namespace, attributes, options);
+      const charge = step.charge === undefined ? {} : { charge: step.charge === "$CHARGE" ? state.charge : step.charge };
+      const answer = await weir[step.call](namespace, attributes, { ...options, ...charge });
+      state.charge = answer.charge ?? state.charge;
       state.lease = answer.leases[0]?.id ?? state.lease;
       return answer;
     }

@@ -56,7 +56,7 @@ class Limits:
             if not refunds(answer, self.refund_when, status):
                 return
             try:
-                self.client.refund(self.namespace, safe, cost=cost)
+                self.client.refund(self.namespace, safe, cost=cost, charge=answer.charge)
             except WeirError as error:
                 self.on_refund_error(error)
 

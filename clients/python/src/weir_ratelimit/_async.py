@@ -78,11 +78,18 @@ class AsyncWeir:
         return (await self._decide("/record", CheckRequest(namespace, attributes, cost, False, idempotency_key))).answer
 
     async def refund(
-        self, namespace: str, attributes: Attributes, *, cost: int | None = None, idempotency_key: str | None = None
+        self,
+        namespace: str,
+        attributes: Attributes,
+        *,
+        cost: int | None = None,
+        charge: str | None = None,
+        idempotency_key: str | None = None,
     ) -> Answer:
         """See `Weir.refund`."""
+        request = CheckRequest(namespace, attributes, cost, False, idempotency_key, charge)
         try:
-            return (await self._decide("/refund", CheckRequest(namespace, attributes, cost, False, idempotency_key))).answer
+            return (await self._decide("/refund", request)).answer
         finally:
             self._core.cache.clear()
 

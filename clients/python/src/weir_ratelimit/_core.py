@@ -44,6 +44,8 @@ class CheckRequest:
     cost: int | None = None
     peek: bool = False
     idempotency_key: str | None = None
+    charge: str | None = None
+    """The charge that a refund names."""
 
     def body(self) -> dict[str, Any]:
         body: dict[str, Any] = {"namespace": self.namespace, "attributes": dict(self.entries())}
@@ -53,6 +55,8 @@ class CheckRequest:
             body["mode"] = "peek"
         if self.idempotency_key is not None:
             body["idempotency_key"] = self.idempotency_key
+        if self.charge is not None:
+            body["charge"] = self.charge
         return body
 
     def entries(self) -> list[tuple[str, str]]:

@@ -79,11 +79,19 @@ class Weir:
         return self._decide("/record", CheckRequest(namespace, attributes, cost, False, idempotency_key)).answer
 
     def refund(
-        self, namespace: str, attributes: Attributes, *, cost: int | None = None, idempotency_key: str | None = None
+        self,
+        namespace: str,
+        attributes: Attributes,
+        *,
+        cost: int | None = None,
+        charge: str | None = None,
+        idempotency_key: str | None = None,
     ) -> Answer:
-        """Returns units to every matching limit. Raises a `WeirError` if no gate confirms it."""
+        """Returns units to every matching limit. Raises a `WeirError` if no gate confirms it. With the `charge` of the check's
+        answer, units return only where they were taken: not to a window that began later."""
+        request = CheckRequest(namespace, attributes, cost, False, idempotency_key, charge)
         try:
-            return self._decide("/refund", CheckRequest(namespace, attributes, cost, False, idempotency_key)).answer
+            return self._decide("/refund", request).answer
         finally:
             # Any cached denial may have ended, because rules count by some of the attributes only.
             self._core.cache.clear()

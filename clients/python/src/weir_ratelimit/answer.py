@@ -65,6 +65,8 @@ class Answer:
     limits: tuple[LimitAnswer, ...] = ()
     leases: tuple[Lease, ...] = ()
     """The leases of concurrency limits that the check took. Release each of them when the work is done."""
+    charge: str | None = None
+    """Names what the check charged, for `refund`; None if it charged no enforced limit."""
     degraded: Degraded | None = None
     charged: int | None = None
     """In the answer to a record: the number of units that each matching limit took."""
@@ -134,6 +136,8 @@ def read_answer(value: Any) -> GateAnswer:
         reset_after_ms=body.count_or_none("reset_after_ms"),
         limits=body.list("limits", _read_limit),
         leases=body.list("leases", _read_lease) if "leases" in body.values else (),
+        # Older gates do not send it.
+        charge=_text(body.values["charge"], "charge") if "charge" in body.values else None,
         degraded=body.one_of("degraded", (None, "allow", "deny", "local")),
         charged=body.count("charged") if "charged" in body.values else None,
         buffered=body.buffered(),

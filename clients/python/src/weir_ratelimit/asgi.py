@@ -68,7 +68,7 @@ class WeirMiddleware:
         finally:
             if refunds(answer, self._refund_when, status):
                 try:
-                    await self._client.refund(self._namespace, safe, cost=cost)
+                    await self._client.refund(self._namespace, safe, cost=cost, charge=answer.charge)
                 except WeirError as error:
                     self._on_refund_error(error)
 

@@ -18,7 +18,8 @@ UNMATCHED = "unmatched"
 Cost = int | Callable[[Any], int]
 """The number of units, or how to find it from a request."""
 RefundWhen = Callable[[int], bool]
-"""Whether an answer with this status returns the units: `lambda status: status < 300` counts failed sign-ins only."""
+"""Whether an answer with this status returns the units: `lambda status: status < 300` counts failed sign-ins only. Units whose
+window is over by then do not return."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +48,8 @@ def refusal(answer: Answer) -> Refusal | None:
 
 
 def refunds(answer: Answer, refund_when: RefundWhen | None, status: int) -> bool:
-    """Whether the units of this admission are to be returned."""
-    return refund_when is not None and answer.allowed and answer.degraded != "client" and refund_when(status)
+    """Whether the units of this admission are to be returned. A degraded answer charged nothing."""
+    return refund_when is not None and answer.allowed and answer.degraded is None and refund_when(status)
 
 
 def cost_of(cost: Cost, request: Any) -> int:

@@ -37,14 +37,14 @@ async fn run(row: &Value, position: usize) -> Vec<String> {
     let steps = row["steps"].as_array().expect("steps");
     let mut faults = Vec::new();
     let (mut open, mut lease) = (None, "lease_x".to_owned());
-    let mut job = "deferred_x".to_owned();
+    let (mut job, mut charge) = ("deferred_x".to_owned(), String::new());
     for (nth, step) in steps.iter().enumerate() {
         let found = match step["call"].as_str() {
             Some("reserve") => reserve(&weir, step, &mut open).await,
             Some("commit" | "cancel") => commit(step, open.as_ref()).await,
             Some("defer" | "deferred" | "cancel_deferred") => queue(&weir, step, &mut job).await,
             Some("renew" | "release") => settle(&weir, step, &lease).await,
-            _ => take(&weir, step, &mut lease).await,
+            _ => take(&weir, step, (&mut lease, &mut charge)).await,
         };
         faults.extend(found.into_iter().map(|fault| format!("step {nth}: {fault}")));
     }
@@ -84,14 +84,21 @@ fn options(row: &Value, url: &str, slept: &Arc<Mutex<Vec<u64>>>) -> Options {
     options.now(move || start)
 }
 
-async fn take(weir: &Weir, step: &Value, lease: &mut String) -> Vec<String> {
-    let outcome = call(weir, step).await;
+async fn take(
+    weir: &Weir,
+    step: &Value,
+    (lease, charge): (&mut String, &mut String),
+) -> Vec<String> {
+    let outcome = call(weir, step, charge).await;
     let answers = match (outcome, &step["error"]) {
         (Err(error), wanted @ Value::Object(_)) => return compare_error(&error, wanted),
         (Err(error), _) => return vec![format!("{error:?}")],
         (Ok(answers), Value::Null) => answers,
         (Ok(answers), _) => return vec![format!("no error but {answers:?}")],
     };
+    if let Some(taken) = answers.iter().find_map(|answer| answer.charge.as_ref()) {
+        charge.clone_from(taken);
+    }
     if let Some(taken) = answers.iter().flat_map(|answer| &answer.leases).next() {
         lease.clone_from(&taken.id);
     }
@@ -234,8 +241,12 @@ async fn commit(step: &Value, open: Option<&Reservation>) -> Vec<String> {
     differences(&found, &step["expect"])
 }
 
-async fn call(weir: &Weir, step: &Value) -> Result<Vec<Answer>, Error> {
-    let request = request(step);
+async fn call(weir: &Weir, step: &Value, charge: &str) -> Result<Vec<Answer>, Error> {
+    let request = match step["charge"].as_str() {
+        Some("$CHARGE") => request(step).charge(charge),
+        Some(named) => request(step).charge(named),
+        None => request(step),
+    };
     let answer = match step["call"].as_str().expect("a call") {
         "check" => weir.check(&request).await,
         "peek" => weir.peek(&request).await,
