@@ -10,7 +10,7 @@ use weir_wire::rules::{RuleAnswer, RuleBody};
 
 use crate::change::Change;
 use crate::error::ControlError;
-use crate::rule_service::{CheckedRule, UnreadableRule};
+use crate::rule_service::{CheckedRule, UnreadableRule, slots};
 
 pub(crate) mod create;
 pub(crate) mod delete;
@@ -37,6 +37,23 @@ pub(crate) async fn within_pattern_budget(
         change.tx.rules().pattern_costs(tenant_id, namespace, rule_id).await?;
     PatternCost::check(in_tenant.plus(cost), in_namespace.plus(cost))
         .map_err(|over| Problem::invalid_field("match", over.to_string()).into())
+}
+
+/// A rule in JSON after an edit of `before`, with the warnings about the edit too.
+pub(crate) fn edited_answer(before: &RuleRow, row: &RuleRow) -> Result<RuleAnswer, Problem> {
+    let mut answer = rule_answer(row)?;
+    answer.warnings.extend(edit_warnings(before, row));
+    Ok(answer)
+}
+
+/// The warnings about the edit of a rule that was stored as `before`. None if one of both is unreadable.
+pub(crate) fn edit_warnings(before: &RuleRow, after: &RuleRow) -> Vec<String> {
+    let rule = |row: &RuleRow| {
+        let CheckedRule { rule, .. } = CheckedRule::stored(row).ok()?;
+        Some(rule.with_slots(&slots(row).taken))
+    };
+    let both = rule(before).zip(rule(after));
+    both.map_or_else(Vec::new, |(before, after)| warnings::of_edit(&before, &after))
 }
 
 /// A rule in JSON, with its warnings and its bound. An unreadable rule is shown as far as possible, so that people can find, revert and

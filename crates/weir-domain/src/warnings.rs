@@ -1,9 +1,10 @@
-//! Warnings: a rule is valid, but a part of it can never take effect.
+//! Warnings: a rule is valid, but a part of it can never take effect, or an edit of it forgets used units.
 
-use crate::algorithm::{Algorithm, Bound};
+use crate::algorithm::{Algorithm, Bound, Period};
 use crate::approximation::{LEASE_SHARE, lease_units_max};
 use crate::condition::first_contradiction;
 use crate::draft::{Action, Consistency, Mode};
+use crate::limit::Limit;
 use crate::rule::Rule;
 use crate::unleased::Unleased;
 
@@ -39,6 +40,55 @@ pub fn of_rule(rule: &Rule) -> Vec<String> {
         warnings.push("this rule is off: it has no effect".to_owned());
     }
     warnings
+}
+
+/// The warnings about an edit: used units that the new rule does not know. The limits of `after` have the slots of the limits
+/// whose counters they continue.
+pub fn of_edit(before: &Rule, after: &Rule) -> Vec<String> {
+    if after.action() != Action::Limit || before.action() != Action::Limit {
+        return Vec::new();
+    }
+    if before.namespace() != after.namespace() || before.count_by() != after.count_by() {
+        return vec![
+            "the counters of all subjects begin anew: the rule counts by other attributes, or in another namespace"
+                .to_owned(),
+        ];
+    }
+    let of_slot = |limits: &[Limit], slot| limits.iter().position(|limit| limit.slot == slot);
+    let is_dropped = |limit: &Limit| of_slot(after.limits(), limit.slot).is_none();
+    let drops = before.limits().iter().any(is_dropped);
+    let mut warnings = Vec::new();
+    for (at, limit) in after.limits().iter().enumerate() {
+        match of_slot(before.limits(), limit.slot).map(|at| &before.limits()[at].algorithm) {
+            None if drops => warnings.push(format!(
+                "limits[{at}] begins anew for all subjects: it has another algorithm than the limit that it replaces"
+            )),
+            Some(former) if begins_earlier(former, &limit.algorithm) => warnings.push(format!(
+                "limits[{at}] counts no units that were used before the former window began, and none of a subject that takes no more before that window ends"
+            )),
+            _ => {}
+        }
+    }
+    warnings
+}
+
+/// Whether a window of an edited limit can begin before the former one, or a counter of the former one end before it.
+fn begins_earlier(former: &Algorithm, edited: &Algorithm) -> bool {
+    match (former, edited) {
+        (Algorithm::Quota(former), Algorithm::Quota(edited)) => {
+            let (former, edited) = (former.calendar(), edited.calendar());
+            let is_nested = former.time_zone == edited.time_zone && edited.period == Period::Day;
+            former != edited && !is_nested
+        }
+        (Algorithm::SlidingWindowLog(former), Algorithm::SlidingWindowLog(edited)) => {
+            edited.window_ms() > former.window_ms()
+        }
+        (Algorithm::FixedWindow(_), _) | (Algorithm::SlidingWindowCounter(_), _) => {
+            let length = |algorithm: &Algorithm| algorithm.window_ms().unwrap_or(1);
+            length(former) % length(edited) != 0
+        }
+        _ => false,
+    }
 }
 
 /// On which rules `leased` has no effect, if this is such a rule.

@@ -15,6 +15,7 @@ use crate::error::ControlError;
 use crate::rule_service::CheckedRule;
 use crate::rules::create::insert;
 use crate::rules::delete::{DELETED_OVERRIDES_MAX, DeletedOverrides, delete_stored};
+use crate::rules::edit_warnings;
 use crate::rules::update::update_stored;
 use crate::state::ControlState;
 
@@ -33,7 +34,14 @@ pub(super) async fn execute(
     for update in plan.updates {
         let at = update.at;
         warn(answer, &update.checked);
-        let updated = write(change, set, update).await.map_err(|error| error.below(&path(at)))?;
+        let written = write(change, set, update).await.map_err(|error| error.below(&path(at)))?;
+        let (updated, warnings) = written;
+        let (namespace, name) = (&updated.namespace, &updated.name);
+        answer.warnings.extend(warnings.into_iter().map(|text| PlanWarning {
+            namespace: namespace.clone(),
+            name: name.clone(),
+            text,
+        }));
         answer.updated.push(updated);
     }
     for create in plan.creates {
@@ -72,11 +80,12 @@ fn named(row: RuleRow) -> ObjectName {
     ObjectName { kind: ObjectKind::Rule, namespace: row.namespace, name: row.name }
 }
 
+/// Updates a rule. Returns it with the warnings about the edit.
 async fn write(
     change: &mut Change,
     set: &str,
     update: Update,
-) -> Result<UpdatedObject, ControlError> {
+) -> Result<(UpdatedObject, Vec<String>), ControlError> {
     let Update { before, checked, adopted, changes, .. } = update;
     let (id, revision, changed_at) = (before.id, before.revision, before.updated_at);
     let page = Page { limit: 1, after: None };
@@ -86,8 +95,9 @@ async fn write(
         .into_iter()
         .next()
         .ok_or_else(|| Problem::internal(format!("stored rule {id} has no revision")))?;
-    update_stored(change, before, &checked, revision, Some(set)).await?;
-    Ok(UpdatedObject {
+    let row = update_stored(change, &before, &checked, revision, Some(set)).await?;
+    let warnings = edit_warnings(&before, &row);
+    let updated = UpdatedObject {
         kind: ObjectKind::Rule,
         id: id.to_string(),
         namespace: checked.body.namespace,
@@ -96,7 +106,8 @@ async fn write(
         adopted,
         last_changed_by: Some(audit::actor(last.actor)),
         last_changed_at: changed_at.into(),
-    })
+    };
+    Ok((updated, warnings))
 }
 
 /// The limits that an update adds to those that every request of the namespace meets.

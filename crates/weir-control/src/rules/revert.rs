@@ -15,7 +15,7 @@ use crate::error::ControlError;
 use crate::etag::IfMatch;
 use crate::input::Input;
 use crate::rule_service::CheckedRule;
-use crate::rules::rule_answer;
+use crate::rules::edited_answer;
 use crate::rules::update::{find, replace};
 use crate::state::ControlState;
 
@@ -54,6 +54,7 @@ pub(crate) async fn revert(
     let expected = expected.unwrap_or(before.revision);
     let row = replace(&mut change, &before, &checked, expected, None).await?;
     let object = Object::new("rule", &rule_id);
-    change.audit("rule.revert", object, Some(before.spec), Some(row.spec.clone())).await?;
-    change.answer(StatusCode::OK, &rule_answer(&row)?).await
+    let spec = Some(before.spec.clone());
+    change.audit("rule.revert", object, spec, Some(row.spec.clone())).await?;
+    change.answer(StatusCode::OK, &edited_answer(&before, &row)?).await
 }

@@ -20,7 +20,7 @@ use crate::input::Input;
 use crate::namespaces::admit_rule;
 use crate::rule_service::{CheckedRule, slots};
 use crate::rules::create::room_in_namespace;
-use crate::rules::{rule_answer, together, within_pattern_budget};
+use crate::rules::{edited_answer, together, within_pattern_budget};
 use crate::state::ControlState;
 
 /// Replace a rule, based on the revision named in `If-Match`.
@@ -53,22 +53,23 @@ pub(crate) async fn update(
     let mut change = control.change("rules.update", caller, once).await?;
     let before = find(&mut change, rule_id).await?;
     let expected = if_match.required()?;
-    let row = update_stored(&mut change, before, &checked, expected, None).await?;
-    change.answer(StatusCode::OK, &rule_answer(&row)?).await
+    let row = update_stored(&mut change, &before, &checked, expected, None).await?;
+    change.answer(StatusCode::OK, &edited_answer(&before, &row)?).await
 }
 
 /// Replaces `before`, if it still has the expected revision, and records it in the audit log. From then on, the rule belongs
 /// to the set of rules as code that is given, or stays where it is.
 pub(crate) async fn update_stored(
     change: &mut Change,
-    before: RuleRow,
+    before: &RuleRow,
     checked: &CheckedRule,
     expected_revision: u64,
     managed_by: Option<&str>,
 ) -> Result<RuleRow, ControlError> {
-    let row = replace(change, &before, checked, expected_revision, managed_by).await?;
+    let row = replace(change, before, checked, expected_revision, managed_by).await?;
     let object = Object::new("rule", &before.id);
-    change.audit("rule.update", object, Some(before.spec), Some(row.spec.clone())).await?;
+    let spec = Some(before.spec.clone());
+    change.audit("rule.update", object, spec, Some(row.spec.clone())).await?;
     Ok(row)
 }
 

@@ -18,6 +18,23 @@ async fn made(plane: &Plane, member: &Member, name: &str) -> String {
 }
 
 #[tokio::test]
+async fn edit_that_forgets_used_units_is_answered_with_a_warning() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let path = format!("rules/{}", made(&plane, &ada, "login").await);
+    let mut longer = rule("login");
+    longer["limits"][0]["window_ms"] = json!(3_600_000);
+    let put = plane.by(&ada, "PUT", &path).header("if-match", "\"1\"").json(&longer);
+    let edited = put.send().await.expect(200);
+    let warning = edited.body["warnings"][0].as_str().expect("a warning");
+    assert!(warning.starts_with("limits[0] counts no units that were used before"), "{warning}");
+    let read = plane.by(&ada, "GET", &path).send().await.expect(200);
+    assert_eq!(read.body["warnings"], json!([]), "it is about the edit");
+    let revert = plane.by(&ada, "POST", &format!("{path}/revert")).json(&json!({ "revision": 1 }));
+    assert_eq!(revert.send().await.expect(200).body["warnings"], json!([]), "a shorter window");
+}
+
+#[tokio::test]
 async fn rule_is_made_read_replaced_and_deleted() {
     let plane = Plane::start().await;
     let ada = plane.member("ada@example.com").await;

@@ -393,3 +393,33 @@ fn rule_that_refuses_everybody_or_does_nothing_is_warned_of() {
     assert_eq!(said(Action::Deny, Mode::Enforce, vec![condition("a", Op::Exists, None)]), "");
     assert!(said(Action::Allow, Mode::Off, Vec::new()).contains("is off"));
 }
+
+#[test]
+fn edit_that_forgets_used_units_has_a_warning() {
+    let hour = 3_600_000;
+    let fixed = |window_ms| LimitDraft::FixedWindow { limit: 5, window_ms };
+    let quota = |period, zone: &str, anchor_day| LimitDraft::Quota {
+        limit: 5,
+        period,
+        time_zone: zone.into(),
+        anchor_day,
+    };
+    let edits = [
+        (fixed(hour), fixed(24 * hour), "counts no units"),
+        (fixed(24 * hour), fixed(hour), ""),
+        (fixed(hour), LimitDraft::FixedWindow { limit: 9, window_ms: hour }, ""),
+        (fixed(hour), LimitDraft::Spacing { interval_ms: hour }, "begins anew"),
+        (quota(Period::Month, "UTC", 1), quota(Period::Month, "UTC", 5), "counts no units"),
+        (quota(Period::Month, "UTC", 1), quota(Period::Day, "UTC", 1), ""),
+        (quota(Period::Day, "UTC", 1), quota(Period::Day, "Asia/Tokyo", 1), "counts no units"),
+    ];
+    for (before, after, said) in edits {
+        let edited = format!("{before:?} to {after:?}");
+        let before = rule(vec![before]);
+        let after = rule(vec![after]);
+        let slots = after.slots_after(&before, &before.first_slots()).expect("slots are left");
+        let warnings = warnings::of_edit(&before, &after.with_slots(&slots.taken));
+        assert_eq!(warnings.len(), usize::from(!said.is_empty()), "{edited}: {warnings:?}");
+        assert!(warnings.iter().all(|warning| warning.contains(said)), "{edited}: {warnings:?}");
+    }
+}
