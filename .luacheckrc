@@ -9,6 +9,7 @@ read_globals = {
   "CONSUME_ONE", "SETTLED",
   "EXHAUSTED_UNITS", "SPACING", "CONCURRENCY", "RESERVED_MAX_US", "FOREVER",
   "SLACK_US", "STEP_US", "EXACT_MAX", "COUNT_MAX", "LOGGED", "LOG_LIMIT_MAX", "BUCKET_LEVEL_MAX",
+  "REFUNDED_ENTRIES_MAX", "CHARGED", "DENIED",
 }
 -- The functions that source.rs makes of the other files.
 files["**/script/main.lua"] = {

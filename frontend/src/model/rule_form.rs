@@ -171,6 +171,21 @@ impl RuleForm {
         }
     }
 
+    /// The warnings about the edit of `before` to a valid rule.
+    pub fn edit_warnings(&self, before: &RuleBody) -> Vec<String> {
+        let (body, wrong) = self.read();
+        let (Ok(before), Ok(after), true) =
+            (before.clone().parse(), body.parse(), wrong.is_empty())
+        else {
+            return Vec::new();
+        };
+        let slots = after.slots_after(&before, &before.first_slots());
+        slots.map_or_else(
+            |_| Vec::new(),
+            |slots| weir_domain::warnings::of_edit(&before, &after.with_slots(&slots.taken)),
+        )
+    }
+
     /// The rule to simulate, from the limits alone: other fields can be invalid, and `count_by` makes no difference to
     /// one subject.
     pub fn for_picture(&self) -> Option<Rule> {

@@ -146,6 +146,12 @@ fn batches_and_refunds() -> Vec<Case> {
             .refuses("idempotency_key"),
         refund("refund with a long key", json!({ "idempotency_key": "k".repeat(129) }))
             .refuses("idempotency_key"),
+        refund("refund of no charge", json!({ "charge": "chg_" })).refuses("charge"),
+        refund("refund of a number", json!({ "charge": 1 })).refuses("charge"),
+        refund("refund of a long charge", json!({ "charge": "chg_1.1.1-1".repeat(200) }))
+            .refuses("charge"),
+        refund("refund of more than the charge", json!({ "charge": "chg_1.1", "cost": 2 }))
+            .refuses("cost"),
     ]
 }
 

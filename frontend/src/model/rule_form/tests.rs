@@ -72,6 +72,19 @@ fn only_valid_rules_have_warnings() {
 }
 
 #[test]
+fn edit_that_forgets_used_units_has_a_warning() {
+    let mut form = RuleForm::new();
+    form.name = "longer".to_owned();
+    let (before, _) = form.read();
+    assert_eq!(form.edit_warnings(&before), Vec::<String>::new());
+    for limit in &mut form.limits {
+        limit.algorithm = AlgorithmName::Spacing;
+    }
+    let warnings = form.edit_warnings(&before);
+    assert!(warnings.len() == 1 && warnings[0].contains("begins anew"), "{warnings:?}");
+}
+
+#[test]
 fn names_can_be_separated_by_commas_or_spaces() {
     assert_eq!(listed(" user, ip  tenant,"), ["user", "ip", "tenant"]);
 }

@@ -1,6 +1,7 @@
 //! The effect of the rule in the form: as a sentence with its warnings, and as a simulation.
 
 use leptos::prelude::*;
+use weir_wire::rules::RuleAnswer;
 use weir_wire::words::Action;
 
 use crate::components::control_flow::Show;
@@ -21,9 +22,23 @@ pub(super) fn Preview(editor: Editor) -> impl IntoView {
     }
 }
 
+/// The warnings about the rule, and about the edit of the stored one, if there is one.
 #[component]
-pub(super) fn RuleWarnings(editor: Editor) -> impl IntoView {
-    let warnings = Memo::new(move |_| editor.form.with(RuleForm::warnings));
+pub(super) fn RuleWarnings(
+    editor: Editor,
+    #[prop(optional)] before: Option<RwSignal<Option<RuleAnswer>>>,
+) -> impl IntoView {
+    let about_edit = move |form: &RuleForm| {
+        let before = before?.get()?;
+        Some(form.edit_warnings(&before.rule))
+    };
+    let warnings = Memo::new(move |_| {
+        editor.form.with(|form| {
+            let mut warnings = form.warnings();
+            warnings.extend(about_edit(form).unwrap_or_default());
+            warnings
+        })
+    });
     move || warnings.get().iter().map(|warning| remark(warning)).collect::<Vec<_>>()
 }
 

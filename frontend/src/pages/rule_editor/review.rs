@@ -75,7 +75,7 @@ fn ReviewContent(
     view! {
         <div class="stack review" on:keydown=keys>
             {move || before.with(|before| changes(before.as_ref(), &editor.rule()))}
-            <RuleWarnings editor />
+            <RuleWarnings editor before />
             {set.map(|set| view! { <OwnerQuestion set what="rule" confirmed /> })}
             <section class="stack" aria-labelledby="replay-heading">
                 <h3 id="replay-heading">"Replay of the last hour"</h3>

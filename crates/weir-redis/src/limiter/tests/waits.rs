@@ -1,5 +1,7 @@
 //! The wait of a denial is exact, and no window ever holds more than its limit.
 
+use std::collections::BTreeSet;
+
 use weir_domain::algorithm::Kind;
 use weir_domain::charge::RuleCharge;
 use weir_domain::draft::LimitDraft;
@@ -7,7 +9,7 @@ use weir_domain::request::Operation;
 use weir_domain::time::Micros;
 
 use super::fixture::{
-    Fixture, charge_of, charge_with_block, log_of_denials, of_kind, one_of_each, passed,
+    Fixture, START_US, charge_of, charge_with_block, log_of_denials, of_kind, one_of_each, passed,
 };
 use super::twin::Random;
 
@@ -134,4 +136,24 @@ async fn no_window_holds_more_than_the_limit() {
     let spaced = admissions(of(Kind::Spacing)).await;
     assert!(spaced.windows(2).all(|pair| pair[1].0 - pair[0].0 >= WINDOW_US));
     assert_eq!(most_aligned(&admissions(of_kind(Kind::Quota, 40, 1)).await, 86_400_000_000), 40);
+}
+
+/// Thirty workers that wait for their delays, at a bucket with room for all of them.
+#[tokio::test]
+async fn workers_at_a_leaky_bucket_with_room_for_all_get_equally_many_turns() {
+    const WORKERS: usize = 30;
+    let limit = LimitDraft::LeakyBucket { capacity: 31, drain_units: 20, drain_interval_ms: 1_000 };
+    let rules = [charge_of(1, vec![limit])];
+    let fixture = Fixture::new().await;
+    let mut turns = [0; WORKERS];
+    let mut next: BTreeSet<(u64, usize)> = (0..WORKERS).map(|worker| (0, worker)).collect();
+    while let Some((at_ms, worker)) = next.pop_first().filter(|(at_ms, _)| *at_ms < 10_000) {
+        fixture.set_now(Micros(START_US + at_ms * 1000));
+        let decision = fixture.check(Operation::Consume, 1, &rules).await[0];
+        assert!(decision.allowed, "{at_ms}: {decision:?}");
+        turns[worker] += 1;
+        next.insert((at_ms + decision.delay_ms + 1, worker));
+    }
+    let (least, most) = (turns.iter().min(), turns.iter().max());
+    assert!(least >= Some(&6) && most <= least.map(|turns| turns + 1).as_ref(), "{turns:?}");
 }
