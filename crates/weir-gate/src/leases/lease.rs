@@ -262,7 +262,7 @@ enum AfterEdit {
     SameWindow,
     /// They are counted in the new, longer window or in the new bucket from the next charge on.
     Carried,
-    /// The next charge begins a new window without them, or counts elsewhere.
+    /// The new window possibly begins without them, or counts them although they were taken before it. They are not returned.
     Forgotten,
 }
 
