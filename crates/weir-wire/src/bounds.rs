@@ -45,11 +45,11 @@ pub fn schemas_with_bounds(document: &OpenApi) -> Value {
                 }
             }
             if name == "LimitBody" {
-                close_variants(schema);
+                close_variants(schema, "algorithm", "Limit");
                 bound_stored(schema);
             }
             if name == "AttributeBody" {
-                close_variants(schema);
+                close_variants(schema, "from", "Attribute");
             }
             if name == "OperandBody" {
                 bound_operand(schema);
@@ -124,12 +124,20 @@ fn bound_field(schema: &mut Value, field: &str, bounds: &Value) {
     }
 }
 
-/// Unknown parameters of an algorithm are refused.
-fn close_variants(schema: &mut Value) {
+/// Unknown fields of a variant are refused. Its title is the value of the field `tag` in `PascalCase` and `noun`, because
+/// generators of clients name a variant without a title by its number.
+fn close_variants(schema: &mut Value, tag: &str, noun: &str) {
     let variants = schema.get_mut("oneOf").and_then(Value::as_array_mut);
     for variant in variants.into_iter().flatten() {
         variant["additionalProperties"] = Value::Bool(false);
+        let value = variant["properties"][tag]["enum"][0].as_str().unwrap_or_default();
+        variant["title"] = Value::String(pascal_case(value) + noun);
     }
+}
+
+fn pascal_case(snake_case: &str) -> String {
+    let words = snake_case.split('_').filter_map(|word| word.split_at_checked(1));
+    words.map(|(first, rest)| first.to_uppercase() + rest).collect()
 }
 
 /// The limit of a log and the capacity of a concurrency limit are bounded by the memory of their entries.
@@ -150,9 +158,12 @@ fn bound_operand(schema: &mut Value) {
     let variants = schema.get_mut("oneOf").and_then(Value::as_array_mut);
     for variant in variants.into_iter().flatten() {
         if variant["type"] == "array" {
-            merge(variant, &json!({ "minItems": 1, "maxItems": OPERANDS_MAX, "items": text }));
+            let list = json!({ "minItems": 1, "maxItems": OPERANDS_MAX, "items": text });
+            merge(variant, &list);
+            variant["title"] = json!("OperandList");
         } else {
             merge(variant, &text);
+            variant["title"] = json!("Operand");
         }
     }
 }
@@ -161,7 +172,7 @@ fn bound_operand(schema: &mut Value) {
 fn bound_cost(schema: &mut Value) {
     let variants = schema.get_mut("oneOf").and_then(Value::as_array_mut);
     for variant in variants.into_iter().flatten().filter(|variant| variant["type"] == "integer") {
-        merge(variant, &json!({ "minimum": 1, "maximum": COST_MAX }));
+        merge(variant, &json!({ "title": "FixedCost", "minimum": 1, "maximum": COST_MAX }));
     }
 }
 

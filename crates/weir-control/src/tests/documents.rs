@@ -19,6 +19,24 @@ async fn description_is_served_with_every_reference_resolved() {
     }
 }
 
+#[test]
+fn every_variant_has_a_title_from_which_generators_name_its_type() {
+    let made = serde_json::to_value(crate::openapi()).expect("a document serialises");
+    let schemas = made["components"]["schemas"].as_object().expect("schemas");
+    let mut titles = Vec::new();
+    for (name, schema) in schemas {
+        for variant in schema["oneOf"].as_array().into_iter().flatten() {
+            let named = variant.get("$ref").or_else(|| variant.get("title"));
+            titles.push(named.and_then(Value::as_str).unwrap_or_else(|| panic!("{name}")));
+        }
+    }
+    assert!(titles.contains(&"FixedWindowLimit"), "{titles:?}");
+    let number = titles.len();
+    titles.sort_unstable();
+    titles.dedup();
+    assert_eq!(titles.len(), number, "each title is used once");
+}
+
 #[tokio::test]
 async fn page_of_the_description_has_all_it_needs_and_a_policy_of_its_own() {
     let plane = Plane::start().await;
