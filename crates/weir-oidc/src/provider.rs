@@ -170,16 +170,15 @@ impl Provider {
             verified => verified,
         };
         let identity = identity.map_err(|error| OidcError::Token(reason(&error)))?;
-        if identity.subject.len() > SUBJECT_BYTES_MAX {
-            return Err(OidcError::Token("its subject is too long".to_owned()));
-        }
+        accepted_subject(&identity.subject)
+            .map_err(|reason| OidcError::Token(reason.to_owned()))?;
         if identity.verified_email.is_some() {
             return Ok(identity);
         }
         self.with_user_info(identity, tokens.access_token().clone()).await
     }
 
-    /// The person of an ID token, after a check of its signature, issuer, audience, expiry and nonce with keys that are not
+    /// The person of an ID token, after a check of its signature, issuer, audience, authorized party, expiry and nonce with keys that are not
     /// older than `age_max`.
     async fn verified(
         &self,
@@ -192,6 +191,11 @@ impl Provider {
             metadata.map_err(|error| ClaimsVerificationError::Other(error.to_string()))?;
         let client = self.client(metadata);
         let claims = id_token.claims(&client.id_token_verifier(), nonce)?;
+        // The library refuses further audiences, and ignores the party that asked for the token.
+        if claims.authorized_party().is_some_and(|party| *party != self.client_id) {
+            let reason = "it was issued to another client".to_owned();
+            return Err(ClaimsVerificationError::InvalidAudience(reason));
+        }
         let email = claims.email().filter(|_| claims.email_verified() == Some(true));
         let name = claims.name().and_then(|names| names.get(None));
         Ok(Identity {
@@ -245,6 +249,16 @@ impl Provider {
     }
 }
 
+/// Checks that a subject can identify a person: the database stores it, and all tokens without one would be one person.
+fn accepted_subject(subject: &str) -> Result<(), &'static str> {
+    match subject {
+        "" => Err("its subject is empty"),
+        _ if subject.len() > SUBJECT_BYTES_MAX => Err("its subject is too long"),
+        _ if subject.chars().any(char::is_control) => Err("its subject has control characters"),
+        _ => Ok(()),
+    }
+}
+
 async fn within_deadline<T>(
     work: impl Future<Output = Result<T, OidcError>>,
 ) -> Result<T, OidcError> {
@@ -263,3 +277,6 @@ impl fmt::Debug for Provider {
         f.debug_struct("Provider").field("issuer", &self.issuer.as_str()).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;
