@@ -20,6 +20,7 @@ use weir_wire::problem::ErrorCode;
 use weir_wire::wrong_type;
 
 use crate::problem::Problem;
+use crate::serve::OverBudget;
 use crate::unique_keys::UniqueKeys;
 
 /// A JSON body: an extractor with the checks above, and an answer with `application/json`.
@@ -181,6 +182,9 @@ pub async fn read(request: Request) -> Result<Bytes, Problem> {
     match read {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+        Ok(Err(error)) if OverBudget::caused(&*error) => Err(Problem::unavailable(
+            "the requests in progress of this client hold too many bytes: send fewer at a time",
+        )),
         Ok(Err(_)) => Err(Problem::new(ErrorCode::Malformed, "the body ended before its end")),
         Err(_) => Err(Problem::new(ErrorCode::BodyTimeout, "the body did not arrive in 10 s")),
     }

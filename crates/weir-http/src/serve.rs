@@ -4,6 +4,8 @@
 //!   longest; if none is idle, the new one is answered with 503.
 //! - Every connection ends: it has deadlines for its first bytes, for each request's head, for idling, for writes
 //!   that make no progress, and a maximum age.
+//! - The bytes of bodies that requests in progress hold are bounded by connection and by address, and the control frames of
+//!   an HTTP/2 connection by its requests.
 //! - HTTP/1.1 heads are checked strictly before they are parsed. HTTP/2 needs prior knowledge.
 //! - Requests that have waited too long for this process are refused with 503 at once.
 //! - On shutdown connections in the backlog are still accepted, then the port closes. Each connection ends with its next
@@ -11,6 +13,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
 
 use tokio::net::{TcpListener, TcpStream};
@@ -18,6 +21,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use self::body_budget::Budget;
 use self::closing::Closing;
 use self::connection::Connection;
 use self::connection_state::ConnectionState;
@@ -27,15 +31,18 @@ use self::shared::Shared;
 use crate::plane::Plane;
 
 pub use self::bind::{BACKLOG, bind};
+pub use self::body_budget::OverBudget;
 pub use self::meters::ListenerMeters;
 pub use self::settings::ServeSettings;
 
 mod answer;
 mod bind;
+mod body_budget;
 mod chunks;
 mod closing;
 mod connection;
 mod connection_state;
+mod control_frames;
 mod head;
 mod http1_stream;
 mod http2_stream;
@@ -108,11 +115,13 @@ impl Acceptor {
         let state = ConnectionState::new(Instant::now());
         let is_limited = !self.shared.settings.trusted_proxies.contains(peer);
         let admitted = self.registry.admit(peer, is_limited, &state);
-        let connection = Connection { shared: Arc::clone(&self.shared), state, peer };
-        let meters = Arc::clone(&self.shared.settings.meters);
+        let shared = Arc::clone(&self.shared);
+        let meters = Arc::clone(&shared.settings.meters);
         let cut = self.cut.clone();
         match admitted {
             Ok((entry, evicted)) => {
+                let budgets = budgets(&shared.settings, is_limited.then(|| entry.body_bytes()));
+                let connection = Connection { shared, state, peer, budgets };
                 meters.evicted(evicted);
                 meters.opened();
                 self.connections.spawn(async move {
@@ -123,6 +132,7 @@ impl Acceptor {
             }
             Err(full) => {
                 meters.refused(full);
+                let connection = Connection { shared, state, peer, budgets: Arc::new([]) };
                 if let Ok(permit) = Arc::clone(&self.refusals).try_acquire_owned() {
                     self.connections.spawn(async move {
                         tokio::select! {
@@ -174,6 +184,13 @@ impl Acceptor {
             self.connections.wait().await;
         }
     }
+}
+
+/// The budgets of a connection: its own, and that of its address.
+fn budgets(settings: &ServeSettings, of_address: Option<Arc<AtomicUsize>>) -> Arc<[Budget]> {
+    let own = Budget::new(Arc::default(), settings.body_bytes_per_connection_max);
+    let of_address = of_address.map(|used| Budget::new(used, settings.body_bytes_per_address_max));
+    std::iter::once(own).chain(of_address).collect()
 }
 
 #[cfg(test)]

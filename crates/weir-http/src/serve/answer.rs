@@ -13,6 +13,7 @@ use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use weir_wire::problem::ErrorCode;
 
+use super::body_budget::{Budget, CountedBody, Held};
 use super::connection_state::ConnectionState;
 use super::head::Refusal;
 use super::overload::{Admitted, Shed};
@@ -26,13 +27,12 @@ pub(super) async fn answer(
     shared: &Shared,
     state: &Arc<ConnectionState>,
     peer: IpAddr,
-    request: Request<Incoming>,
+    (mut request, held): (Request<Body>, Option<Arc<Held>>),
 ) -> io::Result<Response> {
     let now = Instant::now();
     let ServeSettings { trusted_proxies, connection_age_max, .. } = &shared.settings;
     let waited = state.waited(now);
     let in_progress = state.begin(now);
-    let mut request = request.map(Body::new);
     let client = trusted_proxies.client(peer, request.headers());
     let used_tls = trusted_proxies.used_tls(peer, request.headers());
     let version = request.version();
@@ -53,8 +53,20 @@ pub(super) async fn answer(
     if version <= Version::HTTP_11 && (state.body_pending() || ends) {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
-    drop(in_progress);
+    drop((in_progress, held));
     Ok(paced(response, version, state))
+}
+
+/// A request whose body counts against the budgets of its connection until the request is answered.
+pub(super) fn counted(
+    request: Request<Incoming>,
+    budgets: &Arc<[Budget]>,
+) -> (Request<Body>, Option<Arc<Held>>) {
+    if request.body().is_end_stream() {
+        return (request.map(Body::new), None);
+    }
+    let held = Held::new(budgets);
+    (request.map(|body| Body::new(CountedBody::new(body, &held))), Some(held))
 }
 
 /// Admits the request, unless it is ambiguous or the process is overloaded. Health checks are always admitted.

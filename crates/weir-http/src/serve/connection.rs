@@ -11,7 +11,8 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 
-use super::answer::{answer, problem_of, refusal_bytes};
+use super::answer::{answer, counted, problem_of, refusal_bytes};
+use super::body_budget::Budget;
 use super::connection_state::ConnectionState;
 use super::head::HEAD_BYTES_MAX;
 use super::http1_stream::Http1Stream;
@@ -31,6 +32,8 @@ pub(super) struct Connection {
     pub(super) shared: Arc<Shared>,
     pub(super) state: Arc<ConnectionState>,
     pub(super) peer: IpAddr,
+    /// The budgets of the bodies of its requests.
+    pub(super) budgets: Arc<[Budget]>,
 }
 
 impl Connection {
@@ -92,7 +95,9 @@ impl Connection {
     async fn http1(&self, transport: Transport) -> hyper::Result<()> {
         let settings = &self.shared.settings;
         let mut stream = Http1Stream::new(transport, settings.headers_max, Arc::clone(&self.state));
-        let service = service_fn(|request| answer(&self.shared, &self.state, self.peer, request));
+        let service = service_fn(|request| {
+            answer(&self.shared, &self.state, self.peer, counted(request, &self.budgets))
+        });
         {
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
@@ -128,10 +133,13 @@ impl Connection {
     async fn http2(&self, transport: Transport) -> hyper::Result<()> {
         let settings = &self.shared.settings;
         let (shared, state, peer) = (Arc::clone(&self.shared), Arc::clone(&self.state), self.peer);
+        let budgets = Arc::clone(&self.budgets);
         let service = service_fn(move |request| {
             let (shared, state) = (Arc::clone(&shared), Arc::clone(&state));
+            let request = counted(request, &budgets);
             async move { answer(&shared, &state, peer, request).await }
         });
+        let stream = Http2Stream::new(transport, Arc::clone(&settings.meters));
         let connection = http2::Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
             .max_concurrent_streams(settings.streams_max)
@@ -140,7 +148,7 @@ impl Connection {
             .max_local_error_reset_streams(Some(128))
             .keep_alive_interval(Some(settings.idle_deadline))
             .keep_alive_timeout(settings.first_bytes_deadline)
-            .serve_connection(TokioIo::new(Http2Stream::new(transport)), service);
+            .serve_connection(TokioIo::new(stream), service);
         tokio::pin!(connection);
         tokio::select! {
             biased;

@@ -1,14 +1,19 @@
 //! The byte stream of an HTTP/2 connection. Answers that become ready together leave in one write.
 //!
 //! Each answer wakes the connection's task, which runs before the tasks of the other answers. Before it writes it therefore lets
-//! all tasks run that are ready; HTTP/2 gathers the frames that they make meanwhile.
+//! all tasks run that are ready; HTTP/2 gathers the frames that they make meanwhile. A client that floods the connection with
+//! control frames is cut.
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Instant;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use super::control_frames::ControlFrames;
+use super::meters::ListenerMeters;
 use super::transport::Transport;
 
 /// A transport whose writes wait once for the other tasks.
@@ -17,11 +22,14 @@ pub(super) struct Http2Stream {
     transport: Transport,
     /// Whether the other tasks have run since the last write.
     others_ran: bool,
+    control_frames: ControlFrames,
+    meters: Arc<ListenerMeters>,
 }
 
 impl Http2Stream {
-    pub(super) fn new(transport: Transport) -> Self {
-        Self { transport, others_ran: false }
+    pub(super) fn new(transport: Transport, meters: Arc<ListenerMeters>) -> Self {
+        let control_frames = ControlFrames::new(Instant::now());
+        Self { transport, others_ran: false, control_frames, meters }
     }
 }
 
@@ -31,7 +39,13 @@ impl AsyncRead for Http2Stream {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.transport).poll_read(cx, buf)
+        let before = buf.filled().len();
+        ready!(Pin::new(&mut self.transport).poll_read(cx, buf))?;
+        if self.control_frames.received(&buf.filled()[before..], Instant::now()) {
+            return Poll::Ready(Ok(()));
+        }
+        self.meters.flooded();
+        Poll::Ready(Err(io::Error::other("too many control frames")))
     }
 }
 
@@ -49,6 +63,9 @@ impl AsyncWrite for Http2Stream {
         }
         let written = ready!(Pin::new(&mut self.transport).poll_write(cx, buf));
         self.others_ran = false;
+        if let Ok(written) = &written {
+            self.control_frames.sent(&buf[..*written]);
+        }
         Poll::Ready(written)
     }
 
@@ -65,7 +82,7 @@ impl AsyncWrite for Http2Stream {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
+    use std::time::Duration;
 
     use tokio::io::AsyncWriteExt as _;
     use tokio::net::{TcpListener, TcpStream};
@@ -80,7 +97,7 @@ mod tests {
         let (stream, _) = listener.accept().await.expect("a connection");
         let state = ConnectionState::new(Instant::now());
         let transport = Transport::new(stream, Duration::from_secs(30), &state);
-        let mut stream = Http2Stream::new(transport);
+        let mut stream = Http2Stream::new(transport, Arc::default());
         for _ in 0..2 {
             let others: Vec<_> = (0..16).map(|_| tokio::spawn(async {})).collect();
             stream.write_all(b"frame").await.expect("the client is connected");

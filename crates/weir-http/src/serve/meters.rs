@@ -16,6 +16,7 @@ pub struct ListenerMeters {
     refused_address: AtomicU64,
     evicted: AtomicU64,
     cut: AtomicU64,
+    flooded: AtomicU64,
     malformed: AtomicU64,
     shed_waited: AtomicU64,
     shed_in_flight: AtomicU64,
@@ -56,7 +57,7 @@ impl ListenerMeters {
             "weir_connections_closed_total",
             "counter",
             "Connections that the listener closed, by reason.",
-            &[("evicted", &self.evicted), ("age", &self.cut)],
+            &[("evicted", &self.evicted), ("age", &self.cut), ("flood", &self.flooded)],
         );
         family(
             "weir_accept_failures_total",
@@ -103,6 +104,11 @@ impl ListenerMeters {
     /// Counts a connection that was cut at its maximum age.
     pub(super) fn cut(&self) {
         self.cut.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts an HTTP/2 connection with too many control frames.
+    pub(super) fn flooded(&self) {
+        self.flooded.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(super) fn accept_failed(&self) {

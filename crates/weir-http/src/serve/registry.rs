@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::connection_state::ConnectionState;
@@ -19,7 +20,14 @@ pub(super) struct Registry {
 struct Open {
     next: u64,
     connections: HashMap<u64, (IpAddr, Arc<ConnectionState>)>,
-    per_address: HashMap<IpAddr, usize>,
+    per_address: HashMap<IpAddr, OfAddress>,
+}
+
+#[derive(Debug, Default)]
+struct OfAddress {
+    connections: usize,
+    /// The bytes of bodies that its requests in progress hold.
+    body_bytes: Arc<AtomicUsize>,
 }
 
 /// A connection's entry in the registry; dropping it removes the entry.
@@ -27,6 +35,7 @@ struct Open {
 pub(super) struct Entry {
     number: u64,
     registry: Arc<Registry>,
+    body_bytes: Arc<AtomicUsize>,
 }
 
 /// The bound that a new connection exceeds: no connection within it is idle.
@@ -52,7 +61,7 @@ impl Registry {
         let address = network_of(peer);
         let mut open = self.open();
         let mut evicted = 0;
-        let of_address = open.per_address.get(&address).copied().unwrap_or_default();
+        let of_address = open.per_address.get(&address).map_or(0, |of| of.connections);
         if is_limited && of_address >= self.per_address_max {
             evicted += open.evict_idle(Some(address), batch(self.per_address_max));
             if evicted == 0 {
@@ -69,9 +78,11 @@ impl Registry {
         let number = open.next;
         open.next += 1;
         open.connections.insert(number, (address, Arc::clone(state)));
-        *open.per_address.entry(address).or_default() += 1;
+        let of_address = open.per_address.entry(address).or_default();
+        of_address.connections += 1;
+        let body_bytes = Arc::clone(&of_address.body_bytes);
         drop(open);
-        Ok((Entry { number, registry: Arc::clone(self) }, evicted))
+        Ok((Entry { number, registry: Arc::clone(self), body_bytes }, evicted))
     }
 
     /// Closes the connections that have been idle for longest, because file descriptors have run out.
@@ -124,13 +135,20 @@ impl Open {
 
     fn remove(&mut self, number: u64) -> Option<Arc<ConnectionState>> {
         let (address, state) = self.connections.remove(&number)?;
-        if let Some(count) = self.per_address.get_mut(&address) {
-            *count -= 1;
-            if *count == 0 {
+        if let Some(of_address) = self.per_address.get_mut(&address) {
+            of_address.connections -= 1;
+            if of_address.connections == 0 {
                 self.per_address.remove(&address);
             }
         }
         Some(state)
+    }
+}
+
+impl Entry {
+    /// The bytes of bodies that the requests in progress of the connection's address hold.
+    pub(super) fn body_bytes(&self) -> Arc<AtomicUsize> {
+        Arc::clone(&self.body_bytes)
     }
 }
 

@@ -24,6 +24,10 @@ pub struct ServeSettings {
     pub connection_age_max: Duration,
     /// Whether connections of HTTP/1 are served, or closed.
     pub http1: bool,
+    /// The most bytes of bodies that the requests in progress of one connection hold. A body beyond it fails.
+    pub body_bytes_per_connection_max: usize,
+    /// The same for one address, or one IPv6 network of 64 bits. Trusted proxies are exempt.
+    pub body_bytes_per_address_max: usize,
     /// The most headers of one request.
     pub headers_max: usize,
     /// The most requests in flight on one HTTP/2 connection.
@@ -51,6 +55,8 @@ impl Default for ServeSettings {
             write_deadline: Duration::from_secs(30),
             connection_age_max: Duration::from_hours(1),
             http1: true,
+            body_bytes_per_connection_max: 16 << 20,
+            body_bytes_per_address_max: 128 << 20,
             headers_max: 64,
             streams_max: 128,
             requests_max: 8192,

@@ -7,6 +7,7 @@ use tokio::sync::watch;
 
 use super::*;
 use crate::client_address::ClientAddress;
+use crate::json;
 use crate::plane::PlaneSettings;
 use crate::problem::Problem;
 use crate::request_id::RequestIds;
@@ -45,6 +46,10 @@ async fn start(settings: ServeSettings) -> Running {
     let router = router
         .route("/big", get(|| async { "x".repeat(4 << 20) }))
         .route("/echo", post(|body: String| async move { body }))
+        .route(
+            "/read",
+            post(async |request| json::read(request).await.map(|body| body.len().to_string())),
+        )
         .route("/refuse", post(|| async { Problem::unauthenticated() }));
     let surroundings = PlaneSettings { request_ids: RequestIds::new(|| 0), request_deadline: None };
     let plane = Plane::new(router, surroundings);

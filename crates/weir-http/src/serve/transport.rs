@@ -15,7 +15,7 @@ use tokio::time::{Instant, Sleep};
 use super::connection_state::{ConnectionState, ReadWaker};
 
 /// The first bytes of an HTTP/2 connection with prior knowledge.
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// The longest time for which a closing connection reads what the client still sends. A reset would discard the answer.
 const LINGER_DEADLINE: Duration = Duration::from_secs(2);
 /// The most bytes that a closing connection reads.

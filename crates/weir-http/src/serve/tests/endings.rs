@@ -89,3 +89,36 @@ async fn old_connection_is_asked_to_close_with_its_next_answer() {
     assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
     assert!(answer.contains("\r\nconnection: close\r\n"), "{answer}");
 }
+
+#[tokio::test]
+async fn floods_of_control_frames_end_the_connection() {
+    let running = start(patient()).await;
+    let frame = |kind: u8, payload: &[u8]| {
+        let length = u8::try_from(payload.len()).expect("short");
+        [&[0, 0, length, kind, 0, 0, 0, 0, 0], payload].concat()
+    };
+    let frames = [
+        frame(6, &[7; 8]),             // PING
+        frame(4, &[0, 3, 0, 0, 0, 9]), // SETTINGS
+        frame(8, &[0, 0, 0, 1]),       // WINDOW_UPDATE of the connection
+        frame(0xbe, b"a type of the future"),
+    ];
+    for (floods, flood) in frames.iter().enumerate() {
+        let mut stream = TcpStream::connect(running.addr).await.expect("listening");
+        stream.write_all(&[PREFACE, EMPTY_SETTINGS].concat()).await.expect("open");
+        let (mut reader, mut writer) = stream.split();
+        let flooding = async {
+            // Writing fails when the server has ended the connection.
+            while writer.write_all(&flood.repeat(100)).await.is_ok() {}
+        };
+        let reading = async { tokio::io::copy(&mut reader, &mut tokio::io::sink()).await };
+        let both = async { tokio::join!(flooding, reading) };
+        let ended = tokio::time::timeout(Duration::from_secs(20), both).await;
+        assert!(ended.is_ok(), "frames of type {} for 20 s", flood[3]);
+        let count = floods + 1;
+        let line = format!(
+            "weir_connections_closed_total{{listener=\"test\",reason=\"flood\"}} {count}\n"
+        );
+        counted(&running.meters, &line).await;
+    }
+}

@@ -124,3 +124,35 @@ fn ask_blocking(addr: SocketAddr) -> String {
     let _ = stream.read_to_string(&mut answer);
     answer
 }
+
+#[tokio::test]
+async fn bodies_in_progress_are_bounded_by_address() {
+    let settings = ServeSettings { body_bytes_per_address_max: 50_000, ..patient() };
+    let running = start(settings).await;
+    let begin = async |bytes: usize| {
+        let mut stream = TcpStream::connect(running.addr).await.expect("listening");
+        let head = format!(
+            "POST /read HTTP/1.1\r\nHost: a\r\nContent-Length: 40000\r\nConnection: close\r\n\r\n{}",
+            "x".repeat(bytes)
+        );
+        stream.write_all(head.as_bytes()).await.expect("open");
+        stream
+    };
+    let mut first = begin(39_999).await;
+    // Until the server has read the first body, there is room for others.
+    let refused = async {
+        loop {
+            let mut stream = begin(40_000).await;
+            let answer = read_to_end(&mut stream).await;
+            if answer.starts_with("HTTP/1.1 503") {
+                return answer;
+            }
+            assert!(answer.ends_with("40000"), "{answer}");
+        }
+    };
+    let refused = tokio::time::timeout(Duration::from_secs(20), refused).await.expect("in time");
+    assert!(refused.contains("hold too many bytes"), "{refused}");
+    first.write_all(b"x").await.expect("open");
+    assert!(read_to_end(&mut first).await.ends_with("40000"));
+    assert!(read_to_end(&mut begin(40_000).await).await.ends_with("40000"), "room again");
+}
