@@ -87,6 +87,7 @@ fn of_store(error: StoreError) -> Problem {
             Problem::unavailable("the database is not available at the moment").caused_by(error)
         }
         error @ (StoreError::Corrupt { .. }
+        | StoreError::LoginRefused { .. }
         | StoreError::Unconfined { .. }
         | StoreError::OtherLayout { .. }) => Problem::internal(error),
     }

@@ -81,7 +81,11 @@ fn confine(store: Store, plane: &'static str, running: &Running) {
         loop {
             match store.assert_confined().await {
                 Ok(()) => return Ok(()),
-                Err(error @ (StoreError::Unconfined { .. } | StoreError::Corrupt { .. })) => {
+                Err(
+                    error @ (StoreError::Unconfined { .. }
+                    | StoreError::LoginRefused { .. }
+                    | StoreError::Corrupt { .. }),
+                ) => {
                     let error = anyhow::Error::new(error);
                     return Err(error.context(format!("check the rights of {plane} in postgres")));
                 }
@@ -322,10 +326,15 @@ fn run_rate_limit_service(
         stop.run_until_cancelled(health).await;
     });
     let meters = Arc::new(ListenerMeters::default());
-    let settings = settings.serve_settings(Arc::clone(&meters));
+    let settings = ServeSettings {
+        http1: false,
+        // A call has a few KiB.
+        body_bytes_per_connection_max: 4 << 20,
+        body_bytes_per_address_max: 32 << 20,
+        ..settings.serve_settings(Arc::clone(&meters))
+    };
     let plane = Plane::new(router, plane_settings(None)).for_proxies();
-    let served =
-        serve(listener, plane, ServeSettings { http1: false, ..settings }, running.stop.clone());
+    let served = serve(listener, plane, settings, running.stop.clone());
     running.spawn("rate limit service", served);
     Ok(meters)
 }

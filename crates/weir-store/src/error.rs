@@ -36,6 +36,17 @@ pub enum StoreError {
         /// The layout of the process.
         own: Layout,
     },
+    /// Postgres refuses the login, or has no such database: the address of the database is wrong. A retry fails as well.
+    #[error(
+        "postgres refuses the login: {what}; check the user, the password and the name in the database's URL"
+    )]
+    LoginRefused {
+        /// The reason, as Postgres states it.
+        what: String,
+        /// The driver's error.
+        #[source]
+        source: Box<dyn Error + Send + Sync>,
+    },
     /// A bug or damaged data. A retry fails as well.
     #[error("database misused or damaged: {what}")]
     Corrupt {
@@ -121,6 +132,12 @@ impl From<sqlx::Error> for StoreError {
         if database.code().is_some_and(|code| is_passing(&code)) {
             return Self::Unavailable(Box::new(error));
         }
+        if database.code().is_some_and(|code| is_about_login(&code)) {
+            return Self::LoginRefused {
+                what: database.message().to_owned(),
+                source: Box::new(error),
+            };
+        }
         if database.code().is_some_and(|code| LOST_STATEMENT.contains(&&*code)) {
             return Self::Corrupt { what: POOLER.to_owned(), source: Some(Box::new(error)) };
         }
@@ -153,6 +170,11 @@ fn without_database(error: sqlx::Error) -> StoreError {
 fn is_passing(code: &str) -> bool {
     ["08", "40", "53", "57", "58"].iter().any(|class| code.starts_with(class))
         || ["55P03", "25P03", "25006"].contains(&code)
+}
+
+/// Classes: invalid authorization, invalid catalogue name.
+fn is_about_login(code: &str) -> bool {
+    ["28", "3D"].iter().any(|class| code.starts_with(class))
 }
 
 fn meaning(name: &str) -> Option<Constraint> {

@@ -237,3 +237,18 @@ fn apply(database: &str, wanted: impl Fn(&str) -> bool) {
         }
     }
 }
+
+#[tokio::test]
+async fn a_wrong_address_of_the_database_is_named_as_such() {
+    let database = database().await;
+    let postgres = weir_local::shared::postgres();
+    let login = Role::App.login().unwrap();
+    let password = postgres.url_as(&database.name, login, "wrong");
+    let name = postgres.url("weir_missing");
+    for (url, reason) in [(password, "password authentication failed"), (name, "does not exist")] {
+        let begun = connect(&url, Role::Owner).begin("tests", Scope::Service).await;
+        let refused = begun.expect_err("refused").to_string();
+        assert!(refused.starts_with("postgres refuses the login: "), "{refused}");
+        assert!(refused.contains(reason), "{refused}");
+    }
+}
