@@ -1,7 +1,7 @@
 //! The metrics of Envoy's rate limit service.
 
 use metrics::Counter;
-use tonic::{Code, Status};
+use tonic::Code;
 use weir_domain::request::Operation;
 
 use crate::registry::Registry;
@@ -9,7 +9,7 @@ use crate::registry::Registry;
 /// The counters of the service.
 pub(crate) struct RlsMeters {
     calls: [Counter; 2],
-    errors: [(Code, Counter); 5],
+    errors: [(Code, Counter); 8],
     descriptors: [Counter; 4],
     ignored: [Counter; 4],
 }
@@ -49,7 +49,10 @@ impl RlsMeters {
                 (Code::PermissionDenied, "permission_denied"),
                 (Code::Unavailable, "unavailable"),
                 (Code::FailedPrecondition, "failed_precondition"),
-                (Code::Internal, "internal"),
+                (Code::InvalidArgument, "invalid_argument"),
+                (Code::ResourceExhausted, "resource_exhausted"),
+                (Code::DeadlineExceeded, "deadline_exceeded"),
+                (Code::Cancelled, "cancelled"),
             ]
             .map(error),
             descriptors: ["check", "peek", "refund", "record"].map(descriptor),
@@ -58,16 +61,15 @@ impl RlsMeters {
         }
     }
 
-    /// Counts a call that was allowed or denied, or its error.
-    pub(crate) fn answered(&self, allowed: Result<bool, &Status>) {
-        match allowed {
-            Ok(allowed) => self.calls[usize::from(!allowed)].increment(1),
-            Err(status) => {
-                let found = self.errors.iter().find(|(code, _)| *code == status.code());
-                if let Some((_, counter)) = found {
-                    counter.increment(1);
-                }
-            }
+    /// Counts a call that was allowed or denied.
+    pub(crate) fn answered(&self, allowed: bool) {
+        self.calls[usize::from(!allowed)].increment(1);
+    }
+
+    /// Counts a call that ended with an error.
+    pub(crate) fn failed(&self, code: Code) {
+        if let Some((_, counter)) = self.errors.iter().find(|(of, _)| *of == code) {
+            counter.increment(1);
         }
     }
 

@@ -11,6 +11,8 @@ use crate::state::GateState;
 
 /// The longest time by which the service is behind `/readyz`.
 const INTERVAL: Duration = Duration::from_millis(100);
+/// The most bytes of a call, which needs no key: it holds the name of a service.
+const MESSAGE_BYTES_MAX: usize = 1024;
 
 /// The service, and the task that keeps it up to date.
 pub(super) fn start(
@@ -36,5 +38,5 @@ pub(super) fn start(
             tokio::time::sleep(INTERVAL).await;
         }
     };
-    (service, task)
+    (service.max_decoding_message_size(MESSAGE_BYTES_MAX), task)
 }

@@ -1,7 +1,10 @@
 //! Calls of Envoy's rate limit service: what is charged, the answer, and that no value of a client is an error.
 
+use axum::body::{Body, Bytes};
+use futures_util::stream;
 use serde_json::{Value, json};
-use tonic::Code;
+use tonic::{Code, Status};
+use weir_http::serve::OverBudget;
 use weir_rls::{Descriptor, Entry, Override, RateLimitRequest, RateLimitResponse};
 
 use super::support::{Gate, Keys, stored_profiles};
@@ -256,6 +259,46 @@ async fn callers_are_refused_with_defined_codes_which_are_counted() {
         "weir_rls_calls_total{code=\"permission_denied\"} 1\n",
         "weir_refused_callers_total{interface=\"rls\",reason=\"unauthenticated\"} 2\n",
         "weir_refused_callers_total{interface=\"rls\",reason=\"forbidden\"} 1\n",
+    ] {
+        assert!(metrics.contains(line), "{line}{metrics}");
+    }
+}
+
+#[tokio::test]
+async fn key_is_checked_before_a_byte_of_the_message_is_read() {
+    let (gate, keys) = Gate::with_rules(vec![rule("per-user", &["user"], 1)]).await;
+    for key in [None, Some("weir_wrong"), Some(keys.read.as_str())] {
+        let unread = stream::poll_fn(|_| -> std::task::Poll<Option<Result<Bytes, Status>>> {
+            panic!("the message was read")
+        });
+        let refused = gate.rate_limit_bytes(key, Body::from_stream(unread)).await;
+        let code =
+            if key == Some(&keys.read) { Code::PermissionDenied } else { Code::Unauthenticated };
+        assert_eq!(refused.expect_err("a refusal").code(), code, "{key:?}");
+    }
+}
+
+#[tokio::test]
+async fn messages_that_cannot_be_read_have_defined_codes_which_are_counted() {
+    let (gate, keys) = Gate::with_rules(vec![rule("per-user", &["user"], 1)]).await;
+    let ask = async |body: Body| {
+        gate.rate_limit_bytes(Some(&keys.check), body).await.expect_err("an error").code()
+    };
+    let too_long = [0, 0, 0x10, 0, 1];
+    for bytes in
+        [&b"\0\0\0\0\x02\xff\xff"[..], b"\x09\0\0\0\0", b"\x01\0\0\0\0", b"\0\0\0", b"", &too_long]
+    {
+        assert_eq!(ask(Body::from(bytes.to_vec())).await, Code::InvalidArgument, "{bytes:?}");
+    }
+    let cut: [Result<&[u8], _>; 2] = [Ok(&[0, 0]), Err(std::io::Error::other("reset"))];
+    assert_eq!(ask(Body::from_stream(stream::iter(cut))).await, Code::Cancelled);
+    let over: [Result<&[u8], _>; 2] = [Ok(&[0, 0]), Err(OverBudget)];
+    assert_eq!(ask(Body::from_stream(stream::iter(over))).await, Code::ResourceExhausted);
+    let metrics = gate.metrics();
+    for line in [
+        "weir_rls_calls_total{code=\"invalid_argument\"} 6\n",
+        "weir_rls_calls_total{code=\"cancelled\"} 1\n",
+        "weir_rls_calls_total{code=\"resource_exhausted\"} 1\n",
     ] {
         assert!(metrics.contains(line), "{line}{metrics}");
     }

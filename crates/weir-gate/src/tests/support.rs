@@ -8,6 +8,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::{HeaderValue, Request, Response, header};
 use http_body_util::BodyExt as _;
+use prost::Message as _;
 use serde_json::{Value, json};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tonic::Status;
@@ -17,12 +18,11 @@ use weir_domain::time::{Clock, Timestamp};
 use weir_http::plane::{Plane, PlaneSettings};
 use weir_http::request_id::RequestIds;
 use weir_redis::limiter::{Limiter, LimiterSettings};
-use weir_rls::rate_limit_service_server::RateLimitService as _;
+use weir_rls::rate_limit_service_server::SERVICE_NAME;
 use weir_rls::{RateLimitRequest, RateLimitResponse};
 use weir_wire::stored::{StoredKey, StoredProfile, StoredRule, StoredTenant};
 
-use crate::rls::RateLimits;
-use crate::{GateState, Random, router};
+use crate::{GateState, Random, rate_limit_service, router};
 
 pub(super) const DASHBOARD: &str = "https://limits.example.com";
 
@@ -131,11 +131,32 @@ impl Gate {
         key: &str,
         message: RateLimitRequest,
     ) -> Result<RateLimitResponse, Status> {
-        let mut request = tonic::Request::new(message);
-        let bearer = format!("Bearer {key}").parse().expect("text");
-        request.metadata_mut().insert("authorization", bearer);
-        let service = RateLimits(self.state.clone());
-        Ok(service.should_rate_limit(request).await?.into_inner())
+        let message = message.encode_to_vec();
+        let length = u32::try_from(message.len()).expect("short").to_be_bytes();
+        let body = [&[0], length.as_slice(), &message].concat();
+        self.rate_limit_bytes(Some(key), Body::from(body)).await
+    }
+
+    /// Calls Envoy's rate limit service with any bytes.
+    pub(super) async fn rate_limit_bytes(
+        &self,
+        key: Option<&str>,
+        body: Body,
+    ) -> Result<RateLimitResponse, Status> {
+        let path = format!("/{SERVICE_NAME}/ShouldRateLimit");
+        let mut request = Request::post(path).header(header::CONTENT_TYPE, "application/grpc");
+        if let Some(key) = key {
+            request = request.header(header::AUTHORIZATION, format!("Bearer {key}"));
+        }
+        let (router, _) = rate_limit_service(self.state.clone(), CancellationToken::new());
+        let settings = PlaneSettings { request_ids: RequestIds::new(|| 0), request_deadline: None };
+        let response =
+            Plane::new(router, settings).answer(request.body(body).expect("a request")).await;
+        if let Some(status) = Status::from_header_map(response.headers()) {
+            return Err(status);
+        }
+        let bytes = response.into_body().collect().await.expect("a body").to_bytes();
+        Ok(RateLimitResponse::decode(&bytes[5..]).expect("a message"))
     }
 
     /// Sends a request unchanged.
