@@ -111,17 +111,57 @@ async fn a_verified_address_leads_to_its_account_and_ends_the_password_of_others
     let change = json!({ "current_password": "", "new_password": "another password of mine" });
     let refused = Http::new().post(&url, &session, &change).await.expect(422);
     assert!(refused.body.to_string().contains("this account has no password"), "{}", refused.body);
-    // Another person at the provider with the same address has the same account.
-    let other = sign_in(&control, "other-linked").await;
-    let session = token(&control, &other).await;
-    assert_eq!(me(&control, &session).await.text("/user/id"), signed_up.text("/user/id"));
-
     let fresh = sign_in(&control, "fresh").await;
     let session = token(&control, &fresh).await;
     let person = me(&control, &session).await.expect(200);
     assert_eq!(person.text("/user/email"), "fresh@example.com");
     assert_eq!(person.text("/user/name"), "Person fresh");
     assert_eq!(person.body["memberships"], json!([]));
+}
+
+#[tokio::test]
+async fn an_account_stays_with_its_identity_until_an_operator_unlinks_it() {
+    let stack = shared().await;
+    let server = OidcServer::start().await;
+    let control = control_with(stack, &server.issuer, "open").await;
+    let owner = sign_up(&control, "unlinked@example.com").await;
+    let invite = async |session: &str, email: &str| {
+        let url =
+            format!("{}/api/v1/tenants/{}/invitations", control.url, owner.text("/tenant/id"));
+        let body = json!({ "email": email, "role": "admin" });
+        Http::new().post(&url, session, &body).await.expect(201).text("/token")
+    };
+    let preview = async |token: &str| {
+        post(&control, "/invitations/preview", &json!({ "token": token })).await.status
+    };
+    // Another person can have made the account, and invited others to it.
+    let early = invite(&owner.text("/access_token"), "early@example.com").await;
+    assert_eq!(preview(&early).await, 200);
+    let session = token(&control, &sign_in(&control, "unlinked").await).await;
+    assert_eq!(preview(&early).await, 404);
+    let late = invite(&session, "late@example.com").await;
+
+    // Another person at the provider has the same address.
+    let refused = sign_in(&control, "other-unlinked").await;
+    assert_eq!(location(&refused), "/sign-in?problem=linked&next=%2Ft%2Fx");
+    assert!(!cookies(&refused).contains("weir_refresh"));
+    me(&control, &session).await.expect(200);
+    token(&control, &sign_in(&control, "unlinked").await).await;
+    assert_eq!(preview(&late).await, 200);
+
+    let unlink = ["user", "unlink", "--email", "unlinked@example.com"];
+    let database = [("WEIR_DATABASE_URL", stack.postgres.url("weir"))];
+    let database = database.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let unlinked = weir(&unlink, &database, "");
+    let said = String::from_utf8_lossy(&unlinked.stdout).into_owned();
+    assert!(said.contains("unlinked, 2 sessions and 1 invitation ended"), "{said} {unlinked:?}");
+    me(&control, &session).await.expect(401);
+    assert_eq!(preview(&late).await, 404);
+    assert!(!weir(&unlink, &database, "").status.success(), "it is not linked any more");
+    let other = token(&control, &sign_in(&control, "other-unlinked").await).await;
+    assert_eq!(me(&control, &other).await.text("/user/id"), owner.text("/user/id"));
+    let refused = sign_in(&control, "unlinked").await;
+    assert_eq!(location(&refused), "/sign-in?problem=linked&next=%2Ft%2Fx");
 }
 
 #[tokio::test]
@@ -144,7 +184,7 @@ async fn a_sign_in_belongs_to_the_browser_that_began_it_and_works_once() {
     let answer = open(&control, &path, &cookie).await.expect(303);
     token(&control, &answer).await;
     let repeated = open(&control, &path, &cookie).await.expect(303);
-    assert_eq!(location(&repeated), "/sign-in?problem=provider&next=%2Ft%2Fx");
+    assert_eq!(location(&repeated), "/sign-in?problem=expired&next=%2Ft%2Fx");
     let denied = open(&control, "/auth/oidc/callback?error=access_denied", &cookie).await;
     assert_eq!(location(&denied.expect(303)), expired);
 

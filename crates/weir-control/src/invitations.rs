@@ -19,6 +19,7 @@ pub(crate) mod create;
 pub(crate) mod list;
 pub(crate) mod preview;
 pub(crate) mod revoke;
+pub(crate) mod revoke_own;
 
 const PREFIX: &str = "invite_";
 

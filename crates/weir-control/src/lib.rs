@@ -63,6 +63,7 @@ mod usage;
 
 pub use alerting::{deliver, watch};
 pub use housekeeping::{keep_house, keep_statistics};
+pub use invitations::revoke_own::revoke_own as revoke_own_invitations;
 pub use login_throttle::LoginThrottle;
 pub use macs::Macs;
 pub use mails::reset_link;

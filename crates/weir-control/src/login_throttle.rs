@@ -98,6 +98,14 @@ impl Attempt {
         Self::within_a_minute(vec![(format!("provider {network}"), TOKENS_MAX)])
     }
 
+    /// The return of a browser from the provider, by the state of its sign-in. Each state is accepted once.
+    pub(crate) fn callback(state: &str, window_s: u32) -> Self {
+        Self {
+            budgets: vec![(format!("callback {state}"), 1)],
+            window_ms: i64::from(window_s) * 1000,
+        }
+    }
+
     /// An e-mail with a password reset.
     pub(crate) fn reset_mail(email: &EmailAddress) -> Self {
         let budgets = vec![(format!("reset mail to {email}"), MAILS_MAX)];

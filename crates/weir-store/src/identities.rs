@@ -45,13 +45,41 @@ impl<'t> Identities<'t> {
         Ok(found.map(|id| UserId::from_u128(id.as_u128())))
     }
 
-    /// Links an identity to a person, in the scope of that person. `false` if another request has linked it meanwhile.
+    /// Whether a person has an identity at this provider, in the scope of that person.
+    pub async fn is_linked(self, user_id: UserId, issuer: &str) -> Result<bool, StoreError> {
+        let found = sqlx::query_scalar!(
+            r#"-- identities.is_linked
+            SELECT EXISTS (
+                SELECT FROM identities WHERE user_id = $1 AND issuer = $2
+            ) AS "found!""#,
+            uuid(user_id.to_u128()),
+            issuer,
+        )
+        .fetch_one(self.conn)
+        .await?;
+        Ok(found)
+    }
+
+    /// Removes all identities of a person. Returns their number. Requires the owner's role.
+    pub async fn unlink(self, user_id: UserId) -> Result<u64, StoreError> {
+        let done = sqlx::query!(
+            "-- identities.unlink
+            DELETE FROM identities WHERE user_id = $1",
+            uuid(user_id.to_u128()),
+        )
+        .execute(self.conn)
+        .await?;
+        Ok(done.rows_affected())
+    }
+
+    /// Links an identity to a person, in the scope of that person. `false` if another request has linked it meanwhile, or the
+    /// person has another identity at the provider.
     pub async fn insert(self, new: &NewIdentity) -> Result<bool, StoreError> {
         let done = sqlx::query!(
             "-- identities.insert
             INSERT INTO identities (digest, user_id, issuer, subject, created_at)
             VALUES ($1, $2, $3, $4, $5)
-            ON CONFLICT ON CONSTRAINT identities_digest_pkey DO NOTHING",
+            ON CONFLICT DO NOTHING",
             &new.digest,
             uuid(new.user_id.to_u128()),
             new.issuer,

@@ -231,6 +231,27 @@ impl<'t> Invitations<'t> {
         .await?;
         all(rows)
     }
+
+    /// Revokes the invitations of all tenants that the person in the scope made.
+    pub async fn revoke_own(self) -> Result<Vec<InvitationRow>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            r#"-- invitations.revoke_own
+            SELECT
+                tenant_id AS "tenant_id!",
+                id AS "id!",
+                email AS "email!",
+                role AS "role!",
+                invited_by AS "invited_by!",
+                created_at AS "created_at!",
+                expires_at AS "expires_at!"
+            FROM weir_revoke_own_invitations()
+            ORDER BY tenant_id, id"#,
+        )
+        .fetch_all(self.conn)
+        .await?;
+        all(rows)
+    }
 }
 
 impl TryFrom<Row> for InvitationRow {

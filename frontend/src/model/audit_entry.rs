@@ -94,6 +94,7 @@ fn account_event(action: &str) -> Option<&'static str> {
         "user.second_factor_remove" => "turned off two-factor authentication",
         "user.recovery_codes" => "created new recovery codes",
         "user.identity_link" => "linked a sign-in provider",
+        "user.identity_unlink" => "unlinked a sign-in provider",
         "user.session_end" => "ended a session",
         "user.sessions_end" => "ended sessions of the account",
         "sessions.end_all" => "ended all sessions",

@@ -154,6 +154,9 @@ fn refusal(code: &str) -> &'static str {
         "no_account" => {
             "There is no account for your e-mail address. Ask an admin of your tenant for an invitation."
         }
+        "linked" => {
+            "The account of your e-mail address belongs to another identity at the provider. Ask an operator to unlink it."
+        }
         "disabled" => "This account is disabled.",
         "second_factor" => {
             "This account has two-factor authentication. Sign in with your password and a code."

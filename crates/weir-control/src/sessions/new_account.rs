@@ -36,6 +36,12 @@ pub(super) enum Route {
     Invited(InvitationToken),
 }
 
+/// The tenant that a new person joins.
+enum Destination {
+    New { tenant_name: String },
+    Invited(InvitationToken),
+}
+
 impl NewAccount<'_> {
     /// Writes all rows and answers 201 with a session.
     pub(super) async fn create(
@@ -50,10 +56,12 @@ impl NewAccount<'_> {
         let new =
             NewUser { id: user_id, email: email.as_str().to_owned(), name, password_hash, now };
         let mut tx = control.store.begin("sessions.signup", Scope::User(user_id)).await?;
+        // A new account ends the sign-up of its address, so the token is spent first.
+        let destination = route.destination(control, &mut tx).await?;
         let user = tx.users().insert(&new).await?;
         let actor = Actor::Person { id: user_id, email: user.email.clone() };
         let joining = Joining { user_id, actor: actor.clone(), origin };
-        let (tenant, role) = route.join(control, &mut tx, joining).await?;
+        let (tenant, role) = destination.join(control, &mut tx, joining).await?;
         let token = sessions::begin_session(control, &mut tx, user_id, headers, origin).await?;
         tx.audit().append(&sessions::own_audit(control, actor, origin, "user.signup")).await?;
         let version = tx.rulebook().publish(tenant.id, None).await?;
@@ -72,6 +80,23 @@ impl NewAccount<'_> {
 }
 
 impl Route {
+    /// Spends the token of a confirmed sign-up.
+    async fn destination(
+        self,
+        control: &ControlState,
+        tx: &mut Tx,
+    ) -> Result<Destination, ControlError> {
+        Ok(match self {
+            Self::Open { tenant_name } => Destination::New { tenant_name },
+            Self::Confirmed(token) => Destination::New {
+                tenant_name: pending::spend(control, tx, &token).await?.tenant_name,
+            },
+            Self::Invited(token) => Destination::Invited(token),
+        })
+    }
+}
+
+impl Destination {
     /// Joins or creates the tenant. Returns it with the person's role in it.
     async fn join(
         self,
@@ -80,8 +105,7 @@ impl Route {
         joining: Joining<'_>,
     ) -> Result<(TenantRow, MemberRole), ControlError> {
         let tenant_name = match self {
-            Self::Open { tenant_name } => tenant_name,
-            Self::Confirmed(token) => pending::spend(control, tx, &token).await?.tenant_name,
+            Self::New { tenant_name } => tenant_name,
             Self::Invited(token) => {
                 let row = invitations::presented(control, tx, &token).await?;
                 let role = row.role;

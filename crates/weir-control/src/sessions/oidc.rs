@@ -1,7 +1,7 @@
 //! Sign-in with the OpenID Connect provider: the browser is sent there, and returns with a code.
 //!
 //! The provider proves who the person is. An identity is linked to an account by its e-mail address once, if the provider has
-//! verified the address, and found by issuer and subject from then on. Both operations are opened by a browser, so they answer
+//! verified the address, and found by issuer and subject from then on. An account has one identity at the provider. Both operations are opened by a browser, so they answer
 //! with redirects to fixed pages of the dashboard.
 
 use axum::http::header::{CACHE_CONTROL, LOCATION, SET_COOKIE};
@@ -22,12 +22,14 @@ enum Failure {
     Provider,
     /// The provider's document could not be read, or an answer took too long.
     Unavailable,
-    /// The browser did not begin this sign-in, or began it long ago.
+    /// The browser did not begin this sign-in, began it long ago, or has returned before.
     Expired,
     /// The provider has not verified an e-mail address of the person.
     Unverified,
     /// The address has no account and no invitation, and sign-up is closed.
     NoAccount,
+    /// The account of the address is linked to another identity at the provider.
+    Linked,
     /// The account is disabled.
     Disabled,
     /// The account requires its password and a code.
@@ -42,6 +44,7 @@ impl Failure {
             Self::Expired => "expired",
             Self::Unverified => "unverified",
             Self::NoAccount => "no_account",
+            Self::Linked => "linked",
             Self::Disabled => "disabled",
             Self::SecondFactor => "second_factor",
         }

@@ -54,6 +54,8 @@ pub(crate) async fn reset(
     let mut tx = control.store.begin("password_resets.spend", Scope::User(user_id)).await?;
     tx.enter_password_reset(&digest).await?;
     let now = control.clock.now();
+    // A change of the password locks the account, and then ends its reset.
+    tx.users().lock(user_id).await?;
     tx.password_resets().spend(&digest, now).await?.ok_or_else(gone)?;
     tx.users().set_password(user_id, &hash).await?;
     tx.sessions().revoke_all(user_id, None, now).await?;

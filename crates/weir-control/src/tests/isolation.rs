@@ -463,6 +463,7 @@ async fn another_tenant_is_the_same_as_none() {
     let (theirs, missing) = (Things::of(&plane, &ada).await, Things::missing());
     // Objects of the other tenant in a path of the caller's own tenant.
     let smuggled = Things { tenant: eve.tenant.clone(), ..theirs.clone() };
+    let unknown = Things { tenant: eve.tenant.clone(), ..missing.clone() };
     for operation in operations().iter().filter(|operation| operation.path.contains("{tenant}")) {
         for token in [&eve.token, &key] {
             let other = bare(ask(&plane, operation, &theirs, Some(token)).await);
@@ -478,13 +479,19 @@ async fn another_tenant_is_the_same_as_none() {
             "{user}",
             "{invitation}",
             "{webhook}",
+            "{delivery}",
+            "{deferred}",
             "{alert}",
         ]
         .iter()
         .any(|name| operation.path.contains(name))
         {
-            let answer = ask(&plane, operation, &smuggled, Some(&eve.token)).await;
-            assert_eq!(answer.status, 404, "{}", operation.id);
+            for token in [&eve.token, &key] {
+                let other = bare(ask(&plane, operation, &smuggled, Some(token)).await);
+                let none = bare(ask(&plane, operation, &unknown, Some(token)).await);
+                assert_eq!(other, none, "{}", operation.id);
+                assert!([403, 404].contains(&other.0), "{}: {}", operation.id, other.1);
+            }
         }
     }
     let rules = plane.by(&ada, "GET", "rules").send().await.expect(200);

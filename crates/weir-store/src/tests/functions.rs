@@ -7,7 +7,7 @@ use std::path::Path;
 use super::*;
 
 /// Each function, with a test of its guarantee.
-const FUNCTIONS: [(&str, &str); 58] = [
+const FUNCTIONS: [(&str, &str); 60] = [
     ("weir_audit_hash", "every_direct_change_breaks_the_chain_where_it_happened"),
     ("weir_chain_audit", "untouched_chains_of_all_logs_verify"),
     ("weir_counted_rules", "busiest_rules_come_with_their_names_even_when_deleted"),
@@ -27,6 +27,7 @@ const FUNCTIONS: [(&str, &str); 58] = [
         "weir_drop_old_day",
         "old_day_that_is_being_read_is_dropped_later_and_writers_do_not_queue_behind_it",
     ),
+    ("weir_end_tokens", "changed_credentials_end_the_reset_and_the_sign_up_of_an_account"),
     ("weir_forget_deliveries", "old_deliveries_and_firings_are_deleted_and_pending_ones_are_not"),
     ("weir_forget_firings", "old_deliveries_and_firings_are_deleted_and_pending_ones_are_not"),
     (
@@ -64,6 +65,7 @@ const FUNCTIONS: [(&str, &str); 58] = [
     ("weir_raise_rulebook_version", "change_that_was_not_published_is_published_by_its_commit"),
     ("weir_request_password_reset", "a_requested_reset_is_stored_for_an_account_that_can_sign_in"),
     ("weir_request_signup", "waiting_sign_ups_are_bounded"),
+    ("weir_revoke_own_invitations", "a_person_revokes_own_invitations_of_all_tenants"),
     (
         "weir_roll_up",
         "every_resolution_reads_the_same_before_and_after_a_roll_up_and_with_late_minutes",
@@ -93,7 +95,7 @@ const FUNCTIONS: [(&str, &str); 58] = [
 ];
 
 /// Each trigger, with a test of the statements that fire it.
-const TRIGGERS: [(&str, &str); 18] = [
+const TRIGGERS: [(&str, &str); 21] = [
     (
         "api_keys.api_keys_note_row",
         "suspension_and_revocation_reach_the_gates_and_use_of_a_key_does_not",
@@ -102,6 +104,10 @@ const TRIGGERS: [(&str, &str); 18] = [
     (
         "default_ceilings.default_ceilings_note",
         "ceilings_that_gates_enforce_are_published_and_others_are_not",
+    ),
+    (
+        "identities.identities_end_tokens",
+        "changed_credentials_end_the_reset_and_the_sign_up_of_an_account",
     ),
     ("installation.installation_note", "change_that_was_not_published_is_published_by_its_commit"),
     (
@@ -132,6 +138,10 @@ const TRIGGERS: [(&str, &str); 18] = [
         "change_that_is_published_late_is_loaded_by_a_gate_that_saw_a_later_start",
     ),
     (
+        "second_factors.second_factors_end_tokens",
+        "changed_credentials_end_the_reset_and_the_sign_up_of_an_account",
+    ),
+    (
         "tenant_ceilings.tenant_ceilings_note",
         "ceilings_that_gates_enforce_are_published_and_others_are_not",
     ),
@@ -145,6 +155,7 @@ const TRIGGERS: [(&str, &str); 18] = [
         "tenants.tenants_unpublished_check",
         "change_that_was_not_published_is_published_by_its_commit",
     ),
+    ("users.users_end_tokens", "changed_credentials_end_the_reset_and_the_sign_up_of_an_account"),
 ];
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! Second factors and password resets.
 
 use super::*;
+use crate::{NewIdentity, NewSignup};
 
 async fn user_tx(store: &Store, user_id: UserId) -> Tx {
     store.begin("tests", Scope::User(user_id)).await.unwrap()
@@ -70,6 +71,57 @@ async fn a_password_reset_is_seen_by_the_holder_of_its_token_and_spent_once() {
     );
     assert_eq!(tx.password_resets().spend(&token, NOW).await.unwrap(), Some(ada));
     assert_eq!(tx.password_resets().spend(&token, NOW).await.unwrap(), None);
+}
+
+/// Each change of an account that ends its open tokens, as the owner of the database.
+async fn change_credentials(tx: &mut Tx, account: UserId, change: &str) {
+    match change {
+        "password" => assert!(tx.users().set_password(account, "other").await.unwrap()),
+        "disable" => assert!(tx.users().set_disabled(account, Some(NOW)).await.unwrap()),
+        "enable" => assert!(tx.users().set_disabled(account, None).await.unwrap()),
+        "operator" => assert!(tx.users().set_operator(account, true).await.unwrap()),
+        "link" => {
+            let (issuer, subject) = ("https://id.example.com".to_owned(), "7".to_owned());
+            let new = NewIdentity { digest: digest(), user_id: account, issuer, subject, now: NOW };
+            assert!(tx.identities().insert(&new).await.unwrap());
+        }
+        "unlink" => assert_eq!(tx.identities().unlink(account).await.unwrap(), 1),
+        "factor" => assert!(tx.second_factors().confirm(account, 5, NOW).await.unwrap()),
+        _ => assert!(tx.second_factors().delete(account).await.unwrap()),
+    }
+}
+
+#[tokio::test]
+async fn changed_credentials_end_the_reset_and_the_sign_up_of_an_account() {
+    let database = database().await;
+    let signup = |email: &str| NewSignup {
+        email: email.to_owned(),
+        tenant_name: "Acme".to_owned(),
+        now: NOW,
+        expires_at: NOW.plus_ms(1_000_000),
+    };
+    let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();
+    assert!(tx.signups().request(&signup("a@example.com"), 100).await.unwrap());
+    tx.commit().await.unwrap();
+    let ada = user(&database.app, "a@example.com").await;
+    let eve = user(&database.app, "e@example.com").await;
+    let mut tx = user_tx(&database.owner, ada).await;
+    assert!(tx.signups().list(NOW).await.unwrap().is_empty(), "the account replaces the sign-up");
+    assert!(tx.second_factors().begin(ada, b"one", NOW).await.unwrap());
+    let of_eve = digest();
+    tx.password_resets().replace(eve, &of_eve, NOW.plus_ms(9_000)).await.unwrap();
+    for change in
+        ["password", "disable", "enable", "operator", "link", "unlink", "factor", "no factor"]
+    {
+        let token = digest();
+        tx.password_resets().replace(ada, &token, NOW.plus_ms(9_000)).await.unwrap();
+        assert!(tx.signups().request(&signup("a@example.com"), 100).await.unwrap());
+        assert_eq!(tx.password_resets().presented(&token, NOW).await.unwrap(), Some(ada));
+        change_credentials(&mut tx, ada, change).await;
+        assert_eq!(tx.password_resets().presented(&token, NOW).await.unwrap(), None, "{change}");
+        assert!(tx.signups().list(NOW).await.unwrap().is_empty(), "{change}");
+    }
+    assert_eq!(tx.password_resets().presented(&of_eve, NOW).await.unwrap(), Some(eve));
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use axum::http::HeaderMap;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use weir_domain::email::EmailAddress;
-use weir_domain::id::UserId;
+use weir_domain::id::{AuditId, UserId};
 use weir_http::problem::Problem;
 use weir_oidc::Identity;
 use weir_store::{Actor, NewAudit, NewIdentity, NewUser, Scope, Tx, UserRow};
@@ -14,8 +14,8 @@ use crate::actor::Origin;
 use crate::error::ControlError;
 use crate::passwords::Passwords;
 use crate::refresh::RefreshToken;
-use crate::sessions;
 use crate::state::{ControlState, Signup};
+use crate::{invitations, sessions};
 
 /// A person who returned from the provider.
 pub(super) struct SignIn<'a> {
@@ -53,8 +53,10 @@ impl SignIn<'_> {
         }
     }
 
-    /// Links the identity to the account of its address. Other people can have made the account and know its password, so both
-    /// end here: from now on the provider proves who the person is, or a link that reaches the address.
+    /// Links the identity to the account of its address, unless the account has another identity at the provider: an address
+    /// can get another owner, a subject cannot. Other people can have made the account and know its password, so the password,
+    /// all sessions and the invitations of the account end here: from now on the provider proves who the person is, or a link
+    /// that reaches the address.
     async fn link(
         self,
         control: &ControlState,
@@ -66,11 +68,19 @@ impl SignIn<'_> {
         if let Some(failure) = refusal(&mut tx, &user).await? {
             return Ok(Found::Refused(failure));
         }
+        if tx.identities().is_linked(user.id, self.issuer).await? {
+            let account = user.id;
+            tracing::warn!(%account, "the account of a verified address has another identity");
+            return Ok(Found::Refused(Failure::Linked));
+        }
         if !tx.identities().insert(&self.new_identity(control, user.id, digest)).await? {
             return Ok(Found::Refused(Failure::Expired));
         }
         tx.users().set_password(user.id, Passwords::NONE).await?;
         tx.sessions().revoke_all(user.id, None, control.clock.now()).await?;
+        let actor = Actor::Person { id: user.id, email: user.email.clone() };
+        let like = sessions::own_audit(control, actor, self.origin, "user.identity_link");
+        invitations::revoke_own::revoke_own(&mut tx, &like, || control.id(AuditId::new)).await?;
         self.begin(control, tx, user, "user.identity_link").await
     }
 
@@ -101,7 +111,9 @@ impl SignIn<'_> {
             now,
         };
         let user = tx.users().insert(&new).await?;
-        tx.identities().insert(&self.new_identity(control, user_id, digest)).await?;
+        if !tx.identities().insert(&self.new_identity(control, user_id, digest)).await? {
+            return Ok(Found::Refused(Failure::Expired));
+        }
         self.begin(control, tx, user, "user.signup").await
     }
 

@@ -38,7 +38,7 @@ pub(crate) struct CallbackQuery {
 /// Finish a sign-in with the OpenID Connect provider.
 ///
 /// For browsers: the answer is a redirect to the sign-in page, with the cookie of the session or with a `problem`: `unavailable`,
-/// `provider`, `expired`, `unverified`, `no_account`, `disabled` or `second_factor`.
+/// `provider`, `expired`, `unverified`, `no_account`, `linked`, `disabled` or `second_factor`.
 #[utoipa::path(get, path = "/auth/oidc/callback", operation_id = "oidc_callback", tag = "sessions", security(()),
     params(CallbackQuery),
     responses(
@@ -65,6 +65,11 @@ pub(crate) async fn callback(
     let Some(code) = query.code.filter(|_| query.error.is_none() && !foreign) else {
         return Ok(failed(Failure::Provider, &begun.next));
     };
+    // Some providers accept a code again, and so would this cookie.
+    let once = Attempt::callback(state, cookie::LIVES_S);
+    if throttle.admit(&once, now).await.is_err() {
+        return Ok(failed(Failure::Expired, &begun.next));
+    }
     let identity = match provider.oidc.identity(code, &begun.transaction).await {
         Ok(identity) => identity,
         Err(error) => {

@@ -23,7 +23,7 @@ pub(super) struct Begun {
 const COOKIE: &str = "__Host-weir_oidc";
 const PURPOSE: &str = "openid connect";
 /// The time for which a person can stay at the provider.
-const LIVES_S: u32 = 10 * 60;
+pub(super) const LIVES_S: u32 = 10 * 60;
 /// The most bytes of a path to continue to.
 const NEXT_BYTES_MAX: usize = 500;
 const COOKIE_BYTES_MAX: usize = 2000;
