@@ -116,7 +116,7 @@ async fn an_invitation_is_also_sent_to_its_address() {
     let letter = server.letter_to("guest@example.com").await;
     assert_eq!(letter.at("/headers/subject"), "Invitation to \"Größe & Söhne\" on Weir");
     assert!(letter.text().contains("inviter@example.com invited guest@example.com to join"));
-    assert!(letter.text().contains("\"Größe & Söhne\" on Weir as an editor."));
+    assert!(letter.text().contains("\"Größe & Söhne\" as an editor."));
     let (page, token) = letter.link();
     assert_eq!((page, token), (&*format!("{DASHBOARD}/accept"), &*invited.text("/token")));
     post(&control, "/invitations/preview", &json!({ "token": token })).await.expect(200);

@@ -1,5 +1,5 @@
 //! The texts of the messages that Weir sends to people. Links have their token in the fragment, which browsers send to no
-//! server.
+//! server. Texts that strangers choose, such as names of tenants, are quoted, short, never the beginning, and no links.
 
 use weir_domain::id::UserId;
 use weir_domain::time::Timestamp;
@@ -11,6 +11,9 @@ use weir_wire::sessions::SignUpToken;
 use weir_wire::tenants::Role;
 
 use crate::state::MailParts;
+
+/// The most characters of a name in a message.
+const NAME_CHARS_MAX: usize = 40;
 
 /// The link to the page on which a person sets a new password.
 pub fn reset_link(dashboard_url: &str, token: &ResetToken) -> String {
@@ -49,6 +52,7 @@ impl MailParts {
     /// The message with which a person finishes a sign-up.
     pub(crate) fn confirm_signup(&self, new: &NewSignup, token: &SignUpToken, id: String) -> Mail {
         let NewSignup { email, tenant_name, now, .. } = new;
+        let tenant_name = unlinked(tenant_name);
         let link = format!("{}/confirm#{}", self.dashboard_url, token.0);
         let text = format!(
             "Somebody signed up for Weir with the address {email}, for the tenant \"{tenant_name}\".\r\n\
@@ -88,6 +92,12 @@ impl MailParts {
         at: Timestamp,
     ) -> Mail {
         let Invitation { id, email, role, invited_by, .. } = invitation;
+        let tenant_name = unlinked(tenant_name);
+        // An address of an account, or `key` and a name.
+        let invited_by = match invited_by.strip_prefix("key ") {
+            Some(key) => format!("the key \"{}\"", unlinked(key)),
+            None => invited_by.clone(),
+        };
         let role = match role {
             Role::Viewer => "a viewer",
             Role::Editor => "an editor",
@@ -96,7 +106,7 @@ impl MailParts {
         };
         let link = format!("{}/accept#{}", self.dashboard_url, token.0);
         let text = format!(
-            "{invited_by} invited {email} to join the tenant \"{tenant_name}\" on Weir as {role}.\r\n\
+            "On Weir, {invited_by} invited {email} to join the tenant \"{tenant_name}\" as {role}.\r\n\
              \r\n\
              To accept, open this link within seven days:\r\n\
              \r\n\
@@ -112,5 +122,55 @@ impl MailParts {
             subject: format!("Invitation to \"{tenant_name}\" on Weir"),
             text,
         }
+    }
+}
+
+/// A name in one line and without what mail programs turn into a link: `https://`, domains, addresses.
+fn unlinked(name: &str) -> String {
+    let mut plain = String::new();
+    let mut letters = name.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let ends_word = letters.peek().is_none_or(|next| next.is_whitespace());
+        match letter {
+            '"' => plain.push('\''),
+            '/' | '\\' | '@' | '<' | '>' => plain.push(' '),
+            ':' if !ends_word => plain.push(' '),
+            '.' | '\u{3002}' | '\u{ff0e}' | '\u{ff61}' if !ends_word => plain.push_str(". "),
+            _ if letter.is_control() => plain.push(' '),
+            _ => plain.push(letter),
+        }
+    }
+    let words: Vec<_> = plain.split_whitespace().collect();
+    let plain = words.join(" ");
+    match plain.char_indices().nth(NAME_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", plain[..end].trim_end()),
+        None => plain,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_messages_are_short_and_no_links() {
+        for (name, shown) in [
+            ("Acme Inc.", "Acme Inc."),
+            ("Acme: Sales", "Acme: Sales"),
+            ("Bücher & Co. KG", "Bücher & Co. KG"),
+            ("https://evil.example/login", "https evil. example login"),
+            ("www.evil.example", "www. evil. example"),
+            ("a@evil.example", "a evil. example"),
+            ("evil。example", "evil. example"),
+            ("javascript:alert", "javascript alert"),
+            ("\" <b>Weir", "' b Weir"),
+            (
+                "Your account is locked: https://evil.example",
+                "Your account is locked: https evil. examp…",
+            ),
+        ] {
+            assert_eq!(unlinked(name), shown);
+        }
+        assert_eq!(unlinked(&"x".repeat(100)).chars().count(), NAME_CHARS_MAX + 1);
     }
 }

@@ -58,6 +58,19 @@ async fn a_mailed_token_sets_one_password_within_an_hour() {
 }
 
 #[tokio::test]
+async fn a_mailed_token_ends_with_a_change_of_the_password() {
+    let (plane, mut outbox) = Plane::mailing().await;
+    let ada = plane.member("ada@example.com").await;
+    request(&plane, "ada@example.com", 1).await.expect(202);
+    let mail = next(&mut outbox).await;
+    let body = json!({ "current_password": PASSWORD, "new_password": "new horse staple" });
+    plane.ask("POST", "/v1/me/password").bearer(&ada.token).json(&body).send().await.expect(204);
+    confirm(&plane, &token(&mail), "other horse staple").await.problem(404, "not_found");
+    let body = json!({ "email": "ada@example.com", "password": "new horse staple" });
+    plane.ask("POST", "/v1/auth/login").json(&body).send().await.expect(200);
+}
+
+#[tokio::test]
 async fn every_address_gets_the_same_answer_and_only_accounts_get_mail() {
     let (plane, mut outbox) = Plane::mailing().await;
     plane.member("ada@example.com").await;
@@ -120,9 +133,29 @@ async fn an_invitation_is_mailed_with_the_token_of_the_answer() {
         assert_eq!(mail.subject, "Invitation to \"Acme\" on Weir");
         let link = format!("https://limits.test/accept#{}", answer.text("/token"));
         assert!(mail.text.lines().any(|line| line == link), "{}", mail.text);
-        assert!(mail.text.starts_with("ada@example.com invited eve@example.com"), "{}", mail.text);
+        let begins = "On Weir, ada@example.com invited eve@example.com to join the tenant \"Acme\"";
+        assert!(mail.text.starts_with(begins), "{}", mail.text);
         assert!(mail.text.contains("as an admin."), "{}", mail.text);
     }
     assert_eq!(invite().await.body["mailed"], false, "the budget of the address is spent");
     assert_eq!(outbox.waiting(), 0);
+}
+
+#[tokio::test]
+async fn names_that_strangers_choose_are_no_links_in_messages() {
+    let (plane, mut outbox) = Plane::mailing().await;
+    let ada = plane.member("ada@example.com").await;
+    let name = "Your account is locked: https://evil.example";
+    let renamed = plane.by(&ada, "PATCH", "").json(&json!({ "name": name })).send().await;
+    renamed.expect(200);
+    let key = json!({ "name": "https://evil.example", "scopes": ["admin"] });
+    let key = plane.by(&ada, "POST", "keys").json(&key).send().await.expect(201).text("/secret");
+    let path = format!("/v1/tenants/{}/invitations", ada.tenant);
+    let body = json!({ "email": "eve@example.com", "role": "viewer" });
+    plane.ask("POST", &path).bearer(&key).json(&body).send().await.expect(201);
+    let mail = next(&mut outbox).await;
+    assert!(mail.subject.starts_with("Invitation to \"Your account"), "{}", mail.subject);
+    for text in [&mail.subject, &mail.text] {
+        assert!(!text.contains("evil.example") && !text.contains("https://evil"), "{text}");
+    }
 }
