@@ -3,6 +3,10 @@
 # Stages: the dashboard's optimiser, the build, the container that creates the secrets of docker-compose.yml, and the image
 # itself, which does not run as root. The image carries the stripped binary; weir.debug in the stage `build` has its debug
 # information.
+#
+# The base images are named by tag and not by digest: a digest holds back their security updates until somebody changes it
+# here, and a build is no more trusted than the registry of its tags. To build from images that you have verified, replace
+# the names after FROM by name@sha256:digest, from `docker buildx imagetools inspect NAME`.
 
 FROM node:22-bookworm-slim AS tools
 WORKDIR /tools
