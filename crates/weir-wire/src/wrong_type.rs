@@ -40,7 +40,7 @@ fn shortened(value: &str) -> Cow<'_, str> {
 
 fn wanted(expected: &str) -> &str {
     match expected {
-        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number of at least 0",
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number without a sign",
         "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
         "f32" | "f64" => "a number",
         "a boolean" => "true or false",
@@ -85,13 +85,13 @@ mod tests {
     #[test]
     fn values_of_a_wrong_type_are_described_without_a_type_of_rust() {
         for (json, said) in [
-            (r#"{"count":-3}"#, "must be a whole number of at least 0, not `-3`"),
-            (r#"{"count":1.5}"#, "must be a whole number of at least 0, not `1.5`"),
+            (r#"{"count":-3}"#, "must be a whole number without a sign, not `-3`"),
+            (r#"{"count":1.5}"#, "must be a whole number without a sign, not `1.5`"),
             (
                 r#"{"count":"five, expected"}"#,
-                "must be a whole number of at least 0, not \"five, expected\"",
+                "must be a whole number without a sign, not \"five, expected\"",
             ),
-            (r#"{"count":[1]}"#, "must be a whole number of at least 0, not a list"),
+            (r#"{"count":[1]}"#, "must be a whole number without a sign, not a list"),
             (r#"{"share":true}"#, "must be a number, not `true`"),
             (r#"{"on":1}"#, "must be true or false, not `1`"),
             (r#"{"names":{}}"#, "must be a list, not an object"),
