@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use weir_wire::apply::ApplyAlert;
 
-use crate::document::{Document, map, parse};
+use crate::document::{Document, map, parse, parse_all};
 use crate::durations;
 use crate::fields::{Fields, join};
 use crate::yaml::Misplaced;
@@ -43,7 +43,7 @@ pub(crate) fn read(document: Document) -> Result<AlertDocument, Vec<Misplaced>> 
     }
     durations::resolve_seconds(&mut spec, "spec", &mut fields).map_err(one)?;
     spec.insert("name".to_owned(), name.into());
-    let body: ApplyAlert = parse(Value::Object(spec), &fields, path_in_document).map_err(one)?;
+    let body: ApplyAlert = parse_all(Value::Object(spec), &fields, path_in_document)?;
     match body.condition(None) {
         Ok(_) => Ok(AlertDocument { body, fields }),
         Err(wrong) => {

@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use weir_wire::wrong_type;
 
+use crate::correction;
 use crate::fields::{Fields, join};
 use crate::yaml::Misplaced;
 
@@ -33,7 +34,7 @@ pub(crate) struct Document {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Head {
     #[serde(rename = "apiVersion")]
-    pub(crate) api_version: String,
+    pub(crate) _api_version: String,
     pub(crate) kind: String,
     #[serde(default)]
     pub(crate) metadata: Map<String, Value>,
@@ -47,12 +48,59 @@ pub(crate) struct Renamed {
     pub(crate) from: String,
 }
 
+/// The most errors of one document.
+const ERRORS_MAX: usize = 20;
+
 /// Deserialises a value. An error gets the place of its path, which `place` converts to one of the document.
 pub(crate) fn parse<T: DeserializeOwned>(
     value: Value,
     fields: &Fields,
     place: impl Fn(&str) -> String,
 ) -> Result<T, Misplaced> {
+    read(value, fields, &place).map_err(|wrong| wrong.misplaced)
+}
+
+/// The same with all errors. After each one, the value that caused it is corrected, so that the next one is found.
+pub(crate) fn parse_all<T: DeserializeOwned>(
+    mut value: Value,
+    fields: &Fields,
+    place: impl Fn(&str) -> String,
+) -> Result<T, Vec<Misplaced>> {
+    let (mut errors, mut misspelt_in) = (Vec::new(), Vec::new());
+    loop {
+        match read(value.clone(), fields, &place) {
+            Ok(read) if errors.is_empty() => return Ok(read),
+            Ok(_) => return Err(errors),
+            Err(Wrong { path, text, misplaced }) => {
+                // The missing field is probably there, with another name.
+                if text.contains("missing") && misspelt_in.contains(&path) {
+                    return Err(errors);
+                }
+                if text.starts_with("unknown field `") {
+                    let around = path.rsplit_once('.').map_or("", |(around, _)| around);
+                    misspelt_in.push(around.to_owned());
+                }
+                errors.push(misplaced);
+                if errors.len() == ERRORS_MAX || !correction::correct(&mut value, &path, &text) {
+                    return Err(errors);
+                }
+            }
+        }
+    }
+}
+
+/// An error of the deserialiser.
+struct Wrong {
+    path: String,
+    text: String,
+    misplaced: Misplaced,
+}
+
+fn read<T: DeserializeOwned>(
+    value: Value,
+    fields: &Fields,
+    place: impl Fn(&str) -> String,
+) -> Result<T, Wrong> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let text = error.inner().to_string();
         let path = error.path().to_string();
@@ -69,8 +117,8 @@ pub(crate) fn parse<T: DeserializeOwned>(
         } else {
             fields.position(&place(&path))
         };
-        let said = wrong_type::described(&text).unwrap_or(text);
-        Misplaced::new(at, format!("{field}{said}"))
+        let said = wrong_type::described(&text).unwrap_or_else(|| text.clone());
+        Wrong { path, text, misplaced: Misplaced::new(at, format!("{field}{said}")) }
     })
 }
 

@@ -8,8 +8,9 @@ use weir_wire::profiles::ProfileBody;
 use weir_wire::rules::RuleBody;
 
 use crate::rule_set::{Finding, SourceFile};
-use crate::yaml::{Misplaced, documents};
+use crate::yaml::{Misplaced, documents_with_aliases};
 
+mod config_map;
 mod descriptors;
 mod file;
 mod rule;
@@ -29,18 +30,24 @@ pub struct Import {
 
 /// Converts a file, or returns its first error. Limits that no rule can express are left out. Settings without a counterpart are
 /// ignored if the import is `lossy`; otherwise, their limits are left out too.
+///
+/// A ConfigMap of Kubernetes holds files; errors have their places in the ConfigMap.
 pub fn import(source: &SourceFile, lossy: bool) -> Result<Import, Finding> {
     let finding =
         |error: Misplaced| Finding { file: source.name.clone(), at: error.at, text: error.text };
     let mut import = Import::default();
-    for document in documents(&source.text).map_err(finding)? {
-        let file = file::read(&document).map_err(finding)?;
-        let mut converter = descriptors::Converter::new(&file, lossy);
-        converter.convert(&file.descriptors);
-        import.domains.extend(rule::domain(&file.domain));
-        import.rules.extend(converter.rules);
-        import.left_out.extend(converter.left_out.into_iter().map(finding));
-        import.ignored.extend(converter.ignored.into_iter().map(finding));
+    for document in documents_with_aliases(&source.text).map_err(finding)? {
+        for part in config_map::parts(&document, &source.text).map_err(finding)? {
+            let finding = |error| finding(part.placed(error));
+            let file = file::read(&part.document).map_err(finding)?;
+            let mut converter = descriptors::Converter::new(&file, lossy);
+            converter.convert(&file.descriptors);
+            import.domains.extend(rule::domain(&file.domain));
+            import.rules.extend(converter.rules);
+            import.left_out.extend(converter.left_out.into_iter().map(finding));
+            let ignored = file.ignored.into_iter().chain(converter.ignored);
+            import.ignored.extend(ignored.map(finding));
+        }
     }
     Ok(import)
 }

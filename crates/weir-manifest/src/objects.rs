@@ -23,12 +23,19 @@ pub(crate) enum Objects {
 pub(crate) fn read(node: &Node) -> Result<Objects, Vec<Misplaced>> {
     let one = |error| vec![error];
     let (value, fields) = Fields::of(node);
-    let Head { api_version, kind, metadata, spec } =
-        parse(value, &fields, str::to_owned).map_err(one)?;
-    if api_version != API_VERSION {
-        let text = format!("`apiVersion` must be `{API_VERSION}`");
-        return Err(one(Misplaced::new(fields.position("apiVersion"), text)));
+    // Anything else can be a file with secrets, so nothing of it is repeated.
+    match value.get("apiVersion").map(|version| version == API_VERSION) {
+        Some(true) => {}
+        Some(false) => {
+            let text = format!("`apiVersion` must be `{API_VERSION}`");
+            return Err(one(Misplaced::new(fields.position("apiVersion"), text)));
+        }
+        None => {
+            let text = format!("is no manifest, which is a map with `apiVersion: {API_VERSION}`");
+            return Err(one(Misplaced::new(node.at, text)));
+        }
     }
+    let Head { kind, metadata, spec, .. } = parse(value, &fields, str::to_owned).map_err(one)?;
     let document = Document { metadata, spec, fields };
     match kind.as_str() {
         RULE => rule_document::read(document).map(|rule| Objects::Rule(Box::new(rule))),

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use weir_wire::apply::ApplyOverride;
 
-use crate::document::{Document, OVERRIDES, map, parse};
+use crate::document::{Document, OVERRIDES, map, parse, parse_all};
 use crate::durations;
 use crate::fields::{Fields, join};
 use crate::yaml::Misplaced;
@@ -55,7 +55,7 @@ pub(crate) fn read(document: Document) -> Result<Vec<OverrideDocument>, Vec<Misp
     for (at, entry) in entries.into_iter().enumerate() {
         match body(entry, at, &metadata, &mut fields) {
             Ok(body) => bodies.push(body),
-            Err(error) => wrong.push(error),
+            Err(errors) => wrong.extend(errors),
         }
     }
     if !wrong.is_empty() {
@@ -72,18 +72,19 @@ fn body(
     at: usize,
     metadata: &Metadata,
     fields: &mut Fields,
-) -> Result<ApplyOverride, Misplaced> {
+) -> Result<ApplyOverride, Vec<Misplaced>> {
+    let one = |error| vec![error];
     let place = format!("spec[{at}]");
-    let mut spec = map(entry, &place, fields)?;
+    let mut spec = map(entry, &place, fields).map_err(one)?;
     if let Some(field) = ["namespace", "rule"].into_iter().find(|field| spec.contains_key(*field)) {
         let at = fields.position(&join(&place, field));
-        return Err(Misplaced::new(at, format!("`{field}` belongs in `metadata`")));
+        return Err(one(Misplaced::new(at, format!("`{field}` belongs in `metadata`"))));
     }
-    durations::resolve(&mut spec, &place, fields)?;
+    durations::resolve(&mut spec, &place, fields).map_err(one)?;
     let mut identity = Map::from_iter([("rule".to_owned(), metadata.rule.clone().into())]);
     if let Some(namespace) = &metadata.namespace {
         identity.insert("namespace".to_owned(), namespace.clone().into());
     }
     spec.extend(identity);
-    parse(Value::Object(spec), fields, |field| path(at, field))
+    parse_all(Value::Object(spec), fields, |field| path(at, field))
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use weir_wire::profiles::ProfileBody;
 use weir_wire::words::Reads;
 
-use crate::document::{Document, ENVOY_DOMAINS, GATEWAY, Renamed, map, parse};
+use crate::document::{Document, ENVOY_DOMAINS, GATEWAY, Renamed, map, parse, parse_all};
 use crate::fields::{Fields, join};
 use crate::yaml::Misplaced;
 
@@ -124,8 +124,7 @@ fn profile(
     fields: &Fields,
     place: Location,
 ) -> Result<ProfileDocument, Vec<Misplaced>> {
-    let body: ProfileBody = parse(Value::Object(spec), fields, |field| place.path(field))
-        .map_err(|error| vec![error])?;
+    let body: ProfileBody = parse_all(Value::Object(spec), fields, |field| place.path(field))?;
     if let Err(wrong) = body.clone().parse() {
         let misplaced = wrong.into_iter().map(|wrong| {
             let at = fields.position(&place.path(&wrong.field));

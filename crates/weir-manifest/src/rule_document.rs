@@ -5,7 +5,7 @@ use serde_json::Value;
 use weir_domain::rule::Rule;
 use weir_wire::rules::RuleBody;
 
-use crate::document::{Document, Renamed, map, parse};
+use crate::document::{Document, Renamed, map, parse, parse_all};
 use crate::durations;
 use crate::fields::{Fields, join};
 use crate::yaml::Misplaced;
@@ -57,7 +57,7 @@ pub(crate) fn read(document: Document) -> Result<RuleDocument, Vec<Misplaced>> {
     if let Some(namespace) = namespace {
         spec.insert("namespace".to_owned(), namespace.into());
     }
-    let body: RuleBody = parse(Value::Object(spec), &fields, path_in_document).map_err(one)?;
+    let body: RuleBody = parse_all(Value::Object(spec), &fields, path_in_document)?;
     match body.clone().parse() {
         Ok(rule) => {
             let renamed_from = renamed.map(|renamed| renamed.from);

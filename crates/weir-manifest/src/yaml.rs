@@ -1,10 +1,18 @@
-//! A file as nodes that know their line and column. Anchors, aliases and tags are refused: they hide what a file says, and
-//! a small file could stand for a large one.
+//! A file as nodes that know their line and column. In manifests, anchors, aliases and tags are refused: they hide what a file
+//! says. Files of other programs can have them, up to a number of nodes, because a small file could stand for a large one.
+
+use std::borrow::Cow;
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, StrInput};
 
+use self::anchors::{Anchors, MERGE, accept, merge};
+
+mod anchors;
+
 /// The most nested lists and maps.
 const DEPTH_MAX: usize = 32;
+/// The most characters of a text that errors repeat.
+const BRIEF_CHARS: usize = 12;
 
 /// A place in a file. Lines and columns count from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -106,9 +114,27 @@ impl Node {
     }
 }
 
-/// The documents of a file, without empty ones.
+/// The first characters of a text. Errors repeat no more of a file that is possibly no manifest: it could hold a secret.
+pub fn brief(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(BRIEF_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]).into(),
+        None => text.into(),
+    }
+}
+
+/// The documents of a manifest, without empty ones.
 pub fn documents(source: &str) -> Result<Vec<Node>, Misplaced> {
-    let mut reader = Reader { parser: Parser::new_from_str(source), depth: 0 };
+    read(source, None)
+}
+
+/// The documents of a file of another program, with its aliases and merge keys (`<<`) resolved. A part that comes from an alias
+/// has the place of its anchor.
+pub fn documents_with_aliases(source: &str) -> Result<Vec<Node>, Misplaced> {
+    read(source, Some(Anchors::default()))
+}
+
+fn read(source: &str, anchors: Option<Anchors>) -> Result<Vec<Node>, Misplaced> {
+    let mut reader = Reader { parser: Parser::new_from_str(source), depth: 0, anchors };
     let mut documents = Vec::new();
     loop {
         match reader.next()? {
@@ -127,6 +153,8 @@ pub fn documents(source: &str) -> Result<Vec<Node>, Misplaced> {
 struct Reader<'s> {
     parser: Parser<'s, StrInput<'s>>,
     depth: usize,
+    /// `None` if anchors are refused.
+    anchors: Option<Anchors>,
 }
 
 impl<'s> Reader<'s> {
@@ -145,16 +173,31 @@ impl<'s> Reader<'s> {
             let text = format!("is nested more than {DEPTH_MAX} times");
             return Err(Misplaced::new(at, text));
         }
-        let content = match event {
-            Event::Scalar(text, style, 0, None) => {
-                Content::Scalar { text: text.into_owned(), plain: style == ScalarStyle::Plain }
+        let (content, anchor) = match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                accept(self.anchors.as_ref(), at, anchor, tag.as_deref())?;
+                let plain = style == ScalarStyle::Plain && tag.is_none();
+                (Content::Scalar { text: text.into_owned(), plain }, anchor)
             }
-            Event::SequenceStart(0, None) => Content::List(self.list()?),
-            Event::MappingStart(0, None) => Content::Map(self.map()?),
-            Event::Alias(_) => return Err(Misplaced::new(at, "aliases are not supported")),
-            _ => return Err(Misplaced::new(at, "anchors and tags are not supported")),
+            Event::SequenceStart(anchor, tag) => {
+                accept(self.anchors.as_ref(), at, anchor, tag.as_deref())?;
+                (Content::List(self.list()?), anchor)
+            }
+            Event::MappingStart(anchor, tag) => {
+                accept(self.anchors.as_ref(), at, anchor, tag.as_deref())?;
+                (Content::Map(self.map()?), anchor)
+            }
+            Event::Alias(anchor) => match &mut self.anchors {
+                Some(anchors) => return anchors.alias(at, anchor),
+                None => return Err(Misplaced::new(at, "aliases are not supported")),
+            },
+            _ => return Err(Misplaced::new(at, "is not the beginning of a value")),
         };
-        Ok(Node { at, content })
+        let node = Node { at, content };
+        if let Some(anchors) = self.anchors.as_mut().filter(|_| anchor != 0) {
+            anchors.insert(anchor, &node);
+        }
+        Ok(node)
     }
 
     fn list(&mut self) -> Result<Vec<Node>, Misplaced> {
@@ -173,6 +216,7 @@ impl<'s> Reader<'s> {
     fn map(&mut self) -> Result<Vec<Entry>, Misplaced> {
         self.depth += 1;
         let mut entries: Vec<Entry> = Vec::new();
+        let mut merged = Vec::new();
         loop {
             let (event, span) = self.next()?;
             if matches!(event, Event::MappingEnd | Event::StreamEnd) {
@@ -180,12 +224,20 @@ impl<'s> Reader<'s> {
             }
             let key = self.node(event, &span)?;
             let name = key.text()?;
+            if self.anchors.is_some() && name == MERGE {
+                let (event, span) = self.next()?;
+                merged.push(self.node(event, &span)?);
+                continue;
+            }
             if entries.iter().any(|entry| entry.key == name) {
-                return Err(Misplaced::new(key.at, format!("`{name}` is given twice")));
+                return Err(Misplaced::new(key.at, format!("`{}` is given twice", brief(name))));
             }
             let (event, span) = self.next()?;
             let value = self.node(event, &span)?;
             entries.push(Entry { key: name.to_owned(), at: key.at, value });
+        }
+        for source in &merged {
+            merge(source, &mut entries)?;
         }
         self.depth -= 1;
         Ok(entries)
@@ -193,37 +245,4 @@ impl<'s> Reader<'s> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_part_has_its_line_and_column() {
-        let source = "# a comment\n---\na: 1\nb:\n  - x\n  - { c: 'y z' }\n---\n";
-        let documents = documents(source).unwrap();
-        assert_eq!(documents.len(), 1);
-        let entries = documents[0].entries().unwrap();
-        let places: Vec<_> = entries.iter().map(|entry| (entry.at.line, entry.at.column)).collect();
-        assert_eq!(places, [(3, 1), (4, 1)]);
-        let items = entries[1].value.items().unwrap();
-        assert_eq!(items[1].at, Position { line: 6, column: 5 });
-        let inner = &items[1].entries().unwrap()[0];
-        assert_eq!((inner.at.column, inner.value.text()), (7, Ok("y z")));
-    }
-
-    #[test]
-    fn what_a_manifest_must_not_have_is_refused_with_its_place() {
-        for (source, place, text) in [
-            ("a: 1\nb: 2\na: 3\n", (3, 1), "`a` is given twice"),
-            ("a: &x 1\nb: *x\n", (1, 4), "anchors and tags are not supported"),
-            ("a: !!str 1\n", (1, 4), "anchors and tags are not supported"),
-            ("? [a]\n: 1\n", (1, 3), "must be a text"),
-        ] {
-            let error = documents(source).expect_err(source);
-            assert_eq!((error.at.line, error.text.as_str()), (place.0, text), "{source}");
-        }
-        let deep = "[".repeat(DEPTH_MAX + 1);
-        assert!(documents(&deep).is_err());
-        assert!(documents("a:\n\t- b\n").is_err());
-        assert!(documents("a: [1, 2\n").is_err());
-    }
-}
+mod tests;

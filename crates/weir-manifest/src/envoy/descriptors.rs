@@ -50,6 +50,7 @@ impl Converter {
                     continue;
                 }
             }
+            self.ignored.extend(descriptor.ignored.iter().cloned());
             let unsupported = descriptor.unsupported.iter().cloned();
             if self.lossy || descriptor.unsupported.is_empty() {
                 self.ignored.extend(unsupported);

@@ -12,6 +12,8 @@ use super::*;
 use crate::export::manifest;
 use crate::rule_set::RuleSet;
 
+mod shapes;
+
 fn file(text: &str) -> SourceFile {
     SourceFile { name: "limits.yaml".to_owned(), text: text.to_owned() }
 }
@@ -185,9 +187,9 @@ fn pattern_counts_each_value_unless_it_shares_its_threshold() {
 
 #[test]
 fn settings_without_a_counterpart_are_left_out_or_ignored() {
-    let text = MARKETING.replace("    rate_limit", "    detailed_metric: true\n    rate_limit");
+    let text = MARKETING.replace("    rate_limit", "    quota_mode: true\n    rate_limit");
     let found = left_out(&text);
-    assert_eq!(found, ["limits.yaml:5:5: `detailed_metric` has no counterpart in a rule"]);
+    assert_eq!(found, ["limits.yaml:5:5: `quota_mode` has no counterpart in a rule"]);
     assert!(imported(&text).rules.is_empty());
     let lossy = import(&file(&text), true).expect("valid");
     assert_eq!((lossy.rules.len(), lossy.left_out.len(), lossy.ignored.len()), (1, 0, 1));

@@ -49,7 +49,7 @@ fn every_error_has_its_file_line_and_column() {
         ("  count_by:", "  countBy:", "9:3", "unknown field `countBy`"),
         ("limit: 5", "limits: 5", "11:40", "unknown field `limits`"),
         ("limit: 5", "limit: 0", "11:40", "`limits[0].limit` must be"),
-        ("limit: 5", "limit: five", "11:40", "must be a whole number of at least 0, not \"five\""),
+        ("limit: 5", "limit: five", "11:40", "must be a whole number without a sign, not \"five\""),
         (", window: 1m", "", "11:7", "`window_ms` is missing"),
         ("window: 1m", "window: 1 minute", "11:50", "`window` must be a time such as"),
         ("window: 1m", "window: 1m, window_ms: 1", "11:50", "are the same field"),
@@ -85,6 +85,24 @@ fn all_errors_of_all_files_are_reported_together() {
     assert_eq!(findings.len(), 3, "{findings:?}");
     assert!(findings[0].starts_with("a.yaml:") && findings[1].starts_with("a.yaml:"));
     assert_eq!(findings[2], "c.yaml:4:29: the rule `api/login` is also in b.yaml:4:29");
+}
+
+#[test]
+fn all_errors_of_one_document_are_reported_together() {
+    let broken = LOGIN
+        .replace("  count_by:", "  countBy:")
+        .replace("op: equals", "op: like")
+        .replace("limit: 5", "limit: five")
+        .replace("  block: 10m", "  mode: strict");
+    let found = wrong(&broken);
+    for text in [
+        "unknown field `countBy`",
+        "unknown variant `like`",
+        "not \"five\"",
+        "unknown variant `strict`",
+    ] {
+        assert!(found.iter().any(|error| error.contains(text)), "{text}: {found:?}");
+    }
 }
 
 #[test]
@@ -326,4 +344,35 @@ fn every_error_of_an_alert_has_its_place() {
     assert_eq!(located("alerts[1].webhook").as_deref(), Some("a.yaml:15:9: `webhook` is wrong"));
     assert_eq!(located("alerts[1].name").as_deref(), Some("a.yaml:14:13: `name` is wrong"));
     assert_eq!(located("alerts[2].name"), None);
+}
+
+/// Such a file can come with a link, or by mistake.
+#[test]
+fn nothing_of_a_file_that_is_no_manifest_is_repeated_beyond_its_first_characters() {
+    let secret = "weir_0123456789abcdefghijklmnopqrstuvwxyz";
+    let quoted = format!("\"{secret}\"");
+    for text in [
+        secret.to_owned(),
+        quoted.clone(),
+        format!("{secret}\n{secret}: 1\n"),
+        format!("- {secret}\n"),
+        format!("{secret}: {secret}\n"),
+        format!("a: 1\n{secret}: 1\n{secret}: 2\n"),
+        format!("apiVersion: {secret}\nkind: Rule\n"),
+        format!("apiVersion: [{secret}]\n"),
+        format!("&{secret} a: *{secret}\n"),
+        format!("!{secret} a\n"),
+        format!("%{secret} 1\n---\na: 1\n"),
+        format!("a: [{secret}\n"),
+        format!("a: {quoted} {secret}\n"),
+        format!("-----BEGIN PRIVATE KEY-----\n{secret}\n-----END PRIVATE KEY-----\n"),
+    ] {
+        let file = SourceFile { name: "x.yaml".to_owned(), text };
+        let errors = RuleSet::read(std::slice::from_ref(&file)).expect_err(&file.text);
+        let envoy = crate::envoy::import(&file, false).expect_err(&file.text);
+        for error in errors.iter().chain([&envoy]) {
+            let shown = error.to_string();
+            assert!(!shown.contains(&secret[..13]), "{shown}\n{}", file.text);
+        }
+    }
 }
