@@ -5,6 +5,8 @@ mod killed;
 mod schema;
 
 use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::Output;
 
@@ -470,4 +472,84 @@ async fn profiles_are_files_too() {
     let names: Vec<_> = deleted.iter().map(|object| (&object["kind"], &object["name"])).collect();
     let profile = json!("profile");
     assert_eq!(names, [(&profile, &json!("edge")), (&profile, &json!("http"))]);
+}
+
+#[tokio::test]
+async fn wrong_addresses_and_keys_are_named_by_their_settings() {
+    let stack = shared().await;
+    let here = Automation::start(stack, "addresses").await;
+    here.write("rule.yaml", &manifest("per-user", 5));
+    let (control, gate) = (stack.control.url.as_str(), stack.gates[0].url.as_str());
+    for command in [&["export"][..], &["diff"], &["apply", "--yes"], &["check", "--server"]] {
+        let ended = here.run(&[command, &["--url", gate]].concat()).await.expect(2);
+        let text = format!("{gate} is a gate; WEIR_URL names the control plane");
+        assert!(ended.err.contains(&text), "{command:?}: {ended:?}");
+    }
+    let ended = here.run(&["ask", "--url", control, "user=u"]).await.expect(2);
+    assert!(
+        ended.err.contains(&format!("{control} is no gate; WEIR_GATE_URL names one")),
+        "{ended:?}"
+    );
+    for command in [&["export"][..], &["ask", "user=u"]] {
+        let ended = here.run(&[command, &["--key", "weir_wrong"]].concat()).await.expect(2);
+        assert!(ended.err.contains("does not accept the key of WEIR_KEY"), "{ended:?}");
+    }
+    // One key serves both: `weir dev` prints such a one.
+    here.run(&["export"]).await.expect(0);
+    here.run(&["ask", "user=u"]).await.expect(0);
+}
+
+/// A server that has been taken over, or is another one than it seems.
+#[tokio::test]
+async fn names_of_a_hostile_server_write_no_file_elsewhere_and_no_escapes() {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+    let url = format!("http://{}", listener.local_addr().expect("bound"));
+    let outside = std::env::temp_dir().join(format!("weir-outside-{}", std::process::id()));
+    let rule = |namespace: &str, name: &str| {
+        json!({
+            "id": "rule_00000000000000000000000001", "namespace": namespace, "name": name,
+            "count_by": [], "limits": [{ "algorithm": "fixed_window", "limit": 1, "window_ms": 1000 }],
+            "revision": 1, "rulebook_version": 1, "created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-01T00:00:00Z",
+        })
+    };
+    let names = [
+        ("..", "evil"),
+        ("../../tmp", "evil"),
+        (outside.to_str().expect("text"), "evil"),
+        ("api", "../../evil"),
+        ("api", outside.to_str().expect("text")),
+        ("api", "\u{1b}]0;owned\u{7}\u{9b}2J"),
+    ];
+    let bodies: Vec<_> = names.iter().map(|(namespace, name)| rule(namespace, name)).collect();
+    std::thread::spawn(move || {
+        for body in bodies {
+            let page = |data: Value| json!({ "data": data, "next_cursor": null }).to_string();
+            for answer in [page(json!([body])), page(json!([]))] {
+                let Ok((mut stream, _)) = listener.accept() else { return };
+                let mut head = [0; 4096];
+                let _ = stream.read(&mut head);
+                let _ = write!(
+                    stream,
+                    "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{answer}",
+                    answer.len()
+                );
+            }
+        }
+    });
+    let folder = folder(&std::env::temp_dir(), &format!("weir-hostile-{}", std::process::id()));
+    let (dir, env) = (
+        folder.join("rules"),
+        [("WEIR_URL", url.as_str()), ("WEIR_TENANT", "tenant_x"), ("WEIR_KEY", "weir_x")],
+    );
+    let dir = dir.display().to_string();
+    for name in names {
+        let args = ["export", "--without-overrides", "--without-alerts", "--dir", &dir];
+        let ended = Ended::from(weir(&args, &env, "")).expect(2);
+        assert!(ended.err.contains("cannot be a file"), "{name:?}: {ended:?}");
+        assert!(!ended.err.contains(['\u{1b}', '\u{7}', '\u{9b}']), "{name:?}: {ended:?}");
+    }
+    let written = fs::read_dir(&dir).expect("the folder").flatten();
+    let files = written.filter(|entry| entry.path().is_file()).count();
+    assert_eq!((files, outside.exists(), folder.join("evil.yaml").exists()), (0, false, false));
+    drop(fs::remove_dir_all(folder));
 }

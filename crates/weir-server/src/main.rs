@@ -25,6 +25,7 @@ mod running;
 mod schemas;
 mod serve;
 mod telemetry;
+mod terminal;
 mod user;
 mod webhook_key;
 

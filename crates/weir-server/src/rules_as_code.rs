@@ -23,6 +23,7 @@ mod check;
 mod diff;
 mod export;
 mod files;
+mod folder;
 mod import;
 mod outcome;
 mod output;

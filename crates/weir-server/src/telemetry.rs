@@ -6,6 +6,8 @@ use std::process::ExitCode;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt;
 
+use crate::terminal;
+
 /// The form of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lines {
@@ -37,6 +39,7 @@ pub fn parse(filter: &str) -> anyhow::Result<EnvFilter> {
 /// Prints the reason for which the process ends.
 pub fn failed(error: &anyhow::Error) -> ExitCode {
     // If standard error is closed, the reason cannot be printed.
-    drop(writeln!(std::io::stderr(), "weir: {error:#}"));
+    let text = terminal::escaped(&format!("{error:#}"));
+    drop(writeln!(std::io::stderr(), "weir: {text}"));
     ExitCode::FAILURE
 }

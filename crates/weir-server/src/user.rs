@@ -45,6 +45,8 @@ enum UserCommand {
     Reset(recovery::ResetArgs),
     /// Remove the second factor of an account whose owner lost it; all sessions end
     RemoveSecondFactor(AccountArgs),
+    /// Unlink an account from the OpenID Connect provider: all sessions end, and the next sign-in links it again
+    Unlink(AccountArgs),
     /// Make an account an operator, who can list and suspend all tenants
     Operator(OperatorArgs),
     /// List the sessions of an account, or end them
@@ -79,6 +81,7 @@ pub async fn run(args: UserArgs) -> anyhow::Result<()> {
         UserCommand::Password(account) => set_password(&account).await,
         UserCommand::Reset(args) => recovery::reset(&args).await,
         UserCommand::RemoveSecondFactor(account) => recovery::remove_second_factor(&account).await,
+        UserCommand::Unlink(account) => recovery::unlink(&account).await,
         UserCommand::Operator(args) => set_operator(&args).await,
         UserCommand::Sessions(args) => sessions::of_account(&args).await,
     }
@@ -119,10 +122,11 @@ async fn set_disabled(account: &AccountArgs, disabled: bool) -> anyhow::Result<(
     done.context("change the account")?;
     let ended = tx.sessions().revoke_all(user.id, None, now).await.context("end its sessions")?;
     let action = if disabled { "user.disable" } else { "user.enable" };
+    let revoked = if disabled { account::revoke_invitations(&mut tx, now).await? } else { 0 };
     record(&mut tx, user.id, &user.email, action, now).await?;
     tx.commit().await.context("commit")?;
     let done = if disabled { "disabled" } else { "enabled" };
-    say(&format!("{}  {done}, {} ended", user.email, counted(ended, "session", "sessions")))
+    say(&format!("{}  {done}, {}", user.email, account::ended(ended, revoked)))
 }
 
 async fn set_password(account: &AccountArgs) -> anyhow::Result<()> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
-use reqwest::{Method, RequestBuilder, Response};
+use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use serde::de::DeserializeOwned;
 use weir_wire::alerts::Alert;
 use weir_wire::apply::{ApplyAnswer, ApplyBody};
@@ -17,14 +17,17 @@ use weir_wire::replicas::Replicas;
 use weir_wire::rules::RuleAnswer;
 use weir_wire::webhooks::Webhook;
 
+use super::files;
+
 /// The longest time for an answer. An apply of a thousand rules takes seconds.
 const DEADLINE: Duration = Duration::from_mins(1);
+const KEY_FILE_BYTES_MAX: u64 = 16 * 1024;
 const PAGE: usize = 200;
 
 /// A control plane, a tenant and a key.
 #[derive(Debug, Args)]
 pub struct Address {
-    /// The control plane, such as <https://weir.example>
+    /// The control plane, and not a gate, such as <https://weir.example>
     #[arg(long, env = "WEIR_URL")]
     url: Option<String>,
     /// The id of the tenant, `tenant_…`
@@ -42,6 +45,7 @@ pub struct Address {
 #[derive(Debug)]
 pub struct Api {
     client: reqwest::Client,
+    root: String,
     base: String,
     key: String,
 }
@@ -60,7 +64,7 @@ pub fn key(key: Option<&str>, file: Option<&PathBuf>) -> anyhow::Result<String> 
     let key = match (key, file) {
         (Some(key), _) => key.to_owned(),
         (None, Some(file)) => {
-            let read = std::fs::read_to_string(file);
+            let read = files::read(file, KEY_FILE_BYTES_MAX);
             read.with_context(|| format!("read the key in {}", file.display()))?
         }
         (None, None) => bail!("give a key with WEIR_KEY or WEIR_KEY_FILE"),
@@ -75,8 +79,9 @@ impl Address {
         let url = self.url.as_deref().context("give the control plane with WEIR_URL or --url")?;
         let tenant =
             self.tenant.as_deref().context("give the tenant with WEIR_TENANT or --tenant")?;
-        let base = format!("{}/api/v1/tenants/{tenant}", url.trim_end_matches('/'));
-        Ok(Api { client, base, key: key(self.key.as_deref(), self.key_file.as_ref())? })
+        let root = url.trim_end_matches('/').to_owned();
+        let base = format!("{root}/api/v1/tenants/{tenant}");
+        Ok(Api { client, root, base, key: key(self.key.as_deref(), self.key_file.as_ref())? })
     }
 }
 
@@ -170,7 +175,20 @@ impl Api {
     }
 
     async fn send(&self, request: RequestBuilder) -> anyhow::Result<Response> {
-        request.send().await.with_context(|| format!("ask {}", self.base))
+        let response = request.send().await.with_context(|| format!("ask {}", self.base))?;
+        if response.status() == StatusCode::NOT_FOUND && self.is_gate().await {
+            bail!("{} is a gate; WEIR_URL names the control plane", self.root);
+        }
+        if response.status() == StatusCode::UNAUTHORIZED {
+            bail!("{} does not accept the key of WEIR_KEY: it is wrong, or has ended", self.root);
+        }
+        Ok(response)
+    }
+
+    /// Whether the address is that of a gate: it refuses a check without a key, which a control plane does not know.
+    async fn is_gate(&self) -> bool {
+        let asked = self.client.post(format!("{}/check", self.root)).send().await;
+        asked.is_ok_and(|response| response.status() == StatusCode::UNAUTHORIZED)
     }
 }
 

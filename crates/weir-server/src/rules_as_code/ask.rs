@@ -5,15 +5,16 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
+use reqwest::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::api::key;
 use super::outcome::Outcome;
-use super::output::say;
+use super::output::{say, say_json};
 
 #[derive(Debug, Args)]
 pub struct AskArgs {
-    /// The gate, such as <http://127.0.0.1:8081>
+    /// The gate, and not the control plane, such as <http://127.0.0.1:8081>
     #[arg(long, env = "WEIR_GATE_URL")]
     url: String,
     /// An API key with the scope `check`. Other users of this machine can read arguments
@@ -55,13 +56,20 @@ pub async fn run(args: &AskArgs) -> anyhow::Result<Outcome> {
     let client = reqwest::Client::builder().timeout(Duration::from_secs(3)).build()?;
     let request = client.post(&url).bearer_auth(key(args.key.as_deref(), args.key_file.as_ref())?);
     let response = request.json(&body).send().await.with_context(|| format!("ask {url}"))?;
+    match response.status() {
+        StatusCode::NOT_FOUND => bail!("{} is no gate; WEIR_GATE_URL names one", args.url),
+        StatusCode::UNAUTHORIZED => {
+            bail!("{} does not accept the key of WEIR_KEY: it is wrong, or has ended", args.url)
+        }
+        _ => {}
+    }
     let answer: Value =
         response.json().await.with_context(|| format!("{url} did not answer as Weir does"))?;
     let Some(allowed) = answer["allowed"].as_bool() else {
         bail!("{}", answer["detail"].as_str().unwrap_or("the answer is none of Weir"));
     };
     if args.json {
-        say(&serde_json::to_string_pretty(&answer)?)?;
+        say_json(&answer)?;
     } else {
         say(&text(allowed, &answer))?;
     }

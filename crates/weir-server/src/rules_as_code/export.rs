@@ -1,11 +1,11 @@
 //! `weir export`: the rules, profiles, overrides and alerts of a tenant as files.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use clap::Args;
+use weir_domain::names;
 use weir_manifest::export::{alert_manifest, manifest, override_manifest, profile_manifest};
 use weir_wire::apply::{APPLY_OVERRIDES_MAX, ApplyAlert, ApplyOverride};
 use weir_wire::overrides::OverrideAnswer;
@@ -13,8 +13,9 @@ use weir_wire::profiles::ProfileBody;
 use weir_wire::rules::{RuleAnswer, RuleBody};
 
 use super::api::{Address, Api};
+use super::folder::{Folder, safe};
 use super::outcome::Outcome;
-use super::output::{numbers, say, warn};
+use super::output::{numbers, say, say_document, warn};
 
 mod alerts;
 
@@ -133,32 +134,27 @@ pub fn write(objects: &Objects, folder: Option<&PathBuf>) -> anyhow::Result<()> 
         let manifests = rules.iter().map(manifest).chain(profiles.iter().map(profile_manifest));
         let overrides = overrides.iter().map(|of_rule| override_manifest(of_rule));
         let alerts = alerts.iter().map(alert_manifest);
-        return say(&manifests.chain(overrides).chain(alerts).collect::<String>());
+        return say_document(&manifests.chain(overrides).chain(alerts).collect::<String>());
     };
+    let folder = Folder::create(folder)?;
     for rule in rules {
-        let folder = folder.join(&rule.namespace);
-        write_file(&folder, &rule.name, &manifest(rule))?;
+        let namespace = folder.of_namespace(&rule.namespace)?;
+        namespace.write(safe(names::rule, &rule.name)?, &manifest(rule))?;
     }
     for profile in profiles {
-        write_file(folder, &profile.name, &profile_manifest(profile))?;
+        folder.write(safe(names::rule, &profile.name)?, &profile_manifest(profile))?;
     }
     for of_rule in overrides {
         let Some(first) = of_rule.first() else { continue };
-        let name = format!("{}.overrides", first.rule);
-        write_file(&folder.join(&first.namespace), &name, &override_manifest(of_rule))?;
+        let name = format!("{}.overrides", safe(names::rule, &first.rule)?);
+        folder.of_namespace(&first.namespace)?.write(&name, &override_manifest(of_rule))?;
     }
     if !alerts.is_empty() {
         // No profile can have this name.
         let text: String = alerts.iter().map(alert_manifest).collect();
-        write_file(folder, "tenant.alerts", &text)?;
+        folder.write("tenant.alerts", &text)?;
     }
     let overrides = overrides.iter().map(Vec::len).sum();
     let numbers = numbers(rules.len(), profiles.len(), overrides, alerts.len());
-    say(&format!("{numbers} written to {}", folder.display()))
-}
-
-fn write_file(folder: &Path, name: &str, text: &str) -> anyhow::Result<()> {
-    fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
-    let file = folder.join(format!("{name}.yaml"));
-    fs::write(&file, text).with_context(|| format!("write {}", file.display()))
+    say(&format!("{numbers} written to {}", folder.path().display()))
 }

@@ -29,7 +29,7 @@ struct EnvoyArgs {
     /// The files
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Ignore settings that a rule cannot have, such as those of metrics, instead of leaving out their limits
+    /// Ignore settings that a rule cannot have, such as `replaces`, instead of leaving out their limits
     #[arg(long)]
     lossy: bool,
     /// Write a file for each rule and domain into this folder, instead of printing them

@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 use weir_domain::quantity::counted;
 use weir_manifest::rule_set::Finding;
 
+use crate::terminal;
+
 /// The form of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
@@ -41,9 +43,10 @@ pub enum Colour {
 impl OutputArgs {
     /// A text, coloured if the output is a terminal and colours are permitted.
     pub fn paint(&self, colour: Colour, text: &str) -> String {
+        let text = terminal::escaped(text);
         let refused = self.no_color.as_ref().is_some_and(|value| !value.is_empty());
         if refused || !std::io::stdout().is_terminal() {
-            return text.to_owned();
+            return text;
         }
         let code = match colour {
             Colour::Red => 31,
@@ -66,6 +69,16 @@ impl OutputArgs {
 
 /// Prints a text with a line feed to standard output.
 pub fn say(text: &str) -> anyhow::Result<()> {
+    say_painted(&terminal::escaped(text))
+}
+
+/// Prints JSON or YAML with a line feed to standard output.
+pub fn say_document(text: &str) -> anyhow::Result<()> {
+    say_painted(&terminal::escaped_document(text))
+}
+
+/// Prints a text with colours, whose parts are escaped.
+pub fn say_painted(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout();
     writeln!(out, "{}", text.trim_end_matches('\n'))
         .and_then(|()| out.flush())
@@ -75,12 +88,12 @@ pub fn say(text: &str) -> anyhow::Result<()> {
 /// Prints a line to standard error.
 pub fn warn(text: &str) {
     // If standard error is closed, the line cannot be printed.
-    drop(writeln!(std::io::stderr(), "{text}"));
+    drop(writeln!(std::io::stderr(), "{}", terminal::escaped(text)));
 }
 
 /// Prints JSON.
 pub fn say_json(value: &Value) -> anyhow::Result<()> {
-    say(&serde_json::to_string_pretty(value).context("write JSON")?)
+    say_document(&serde_json::to_string_pretty(value).context("write JSON")?)
 }
 
 /// Prints errors and warnings: for programs to standard output, for people to standard error.

@@ -10,7 +10,8 @@ use weir_wire::problem::FieldProblem;
 
 use super::api::{Address, Api, Applied};
 use super::files::FilesArgs;
-use super::output::{Colour, OutputArgs, print_findings, say, say_json, warn};
+use super::output::{Colour, OutputArgs, print_findings, say, say_json, say_painted, warn};
+use crate::terminal;
 
 /// The set, and what may be done with its objects.
 #[derive(Debug, Args)]
@@ -83,7 +84,7 @@ impl PlanArgs {
             let fence = if lines.is_empty() { String::new() } else { fenced(&lines) };
             return say(&format!("### Rules of `{}`\n\n{fence}{}", self.set, summary(plan)));
         }
-        say(&[lines, vec![summary(plan)]].concat().join("\n"))
+        say_painted(&[lines, vec![summary(plan)]].concat().join("\n"))
     }
 }
 
@@ -145,13 +146,14 @@ fn lines(output: &OutputArgs, plan: &ApplyAnswer) -> Vec<String> {
         lines.push(output.paint(Colour::Yellow, &title));
         for change in &object.changes {
             let (before, after) = (short(&change.before), short(&change.after));
-            lines.push(format!("    {}: {before} -> {after}", change.field));
+            let line = format!("    {}: {before} -> {after}", change.field);
+            lines.push(terminal::escaped(&line));
         }
         let author = object.last_changed_by.as_ref();
         let author = author.map(|author| author.name.as_deref().unwrap_or("the system"));
         let author = author.map_or(String::new(), |author| format!(" by {author}"));
         let at = time(&json!(object.last_changed_at));
-        lines.push(format!("    last changed{author} at {at}"));
+        lines.push(terminal::escaped(&format!("    last changed{author} at {at}")));
     }
     lines.extend(plan.deleted.iter().map(|object| named("-", Colour::Red, object)));
     let more = match plan.deleted_more {

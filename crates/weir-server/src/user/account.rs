@@ -6,11 +6,12 @@ use anyhow::Context as _;
 use clap::Args;
 use weir_domain::email::EmailAddress;
 use weir_domain::id::{AuditId, UserId};
+use weir_domain::quantity::counted;
 use weir_domain::time::Timestamp;
 use weir_store::{Actor, NewAudit, Scope, Store, Tx, UserRow};
 
 use crate::config::DatabaseArgs;
-use crate::{edge, migrate};
+use crate::{edge, migrate, terminal};
 
 /// An account, and the database that holds it.
 #[derive(Debug, Args)]
@@ -52,22 +53,49 @@ pub(super) async fn record(
     action: &str,
     now: Timestamp,
 ) -> anyhow::Result<()> {
+    let after = serde_json::json!({ "email": email.to_string() });
     let entry = NewAudit {
-        id: AuditId::new(now, edge::random_u128()),
-        tenant_id: None,
-        actor: Actor::System,
         action: action.to_owned(),
         object_kind: "user".to_owned(),
         object_id: user_id.to_string(),
-        before: None,
-        after: Some(serde_json::json!({ "email": email.to_string() })),
-        ip: None,
-        request_id: "command line".to_owned(),
+        after: Some(after),
+        ..entry(now)
     };
     tx.audit().append_about(user_id, &entry).await.context("record the change")
 }
 
+/// Revokes the pending invitations that the account has made, with an entry in the log of each tenant.
+pub(super) async fn revoke_invitations(tx: &mut Tx, now: Timestamp) -> anyhow::Result<u64> {
+    let id = || AuditId::new(now, edge::random_u128());
+    let revoked = weir_control::revoke_own_invitations(tx, &entry(now), id).await;
+    revoked.context("revoke its invitations")
+}
+
+/// The sessions and invitations that ended with a change.
+pub(super) fn ended(sessions: u64, invitations: u64) -> String {
+    let sessions = counted(sessions, "session", "sessions");
+    match invitations {
+        0 => format!("{sessions} ended"),
+        _ => format!("{sessions} and {} ended", counted(invitations, "invitation", "invitations")),
+    }
+}
+
+fn entry(now: Timestamp) -> NewAudit {
+    NewAudit {
+        id: AuditId::new(now, edge::random_u128()),
+        tenant_id: None,
+        actor: Actor::System,
+        action: String::new(),
+        object_kind: String::new(),
+        object_id: String::new(),
+        before: None,
+        after: None,
+        ip: None,
+        request_id: "command line".to_owned(),
+    }
+}
+
 /// Prints a line to standard output.
 pub(super) fn say(line: &str) -> anyhow::Result<()> {
-    writeln!(std::io::stdout(), "{line}").context("write to standard output")
+    writeln!(std::io::stdout(), "{}", terminal::escaped(line)).context("write to standard output")
 }

@@ -1,4 +1,4 @@
-//! `weir user reset` and `weir user remove-second-factor`: let people into their accounts again.
+//! `weir user reset`, `remove-second-factor` and `unlink`: let people into their accounts again.
 
 use anyhow::{Context as _, bail};
 use base64::Engine as _;
@@ -7,7 +7,7 @@ use clap::Args;
 use weir_domain::quantity::counted;
 use weir_wire::second_factors::ResetToken;
 
-use super::account::{AccountArgs, record, say};
+use super::account::{self, AccountArgs, record, say};
 use crate::edge;
 
 /// The lifetime of an issued token: one hour.
@@ -57,4 +57,18 @@ pub(super) async fn remove_second_factor(args: &AccountArgs) -> anyhow::Result<(
         user.email,
         counted(ended, "session", "sessions")
     ))
+}
+
+/// Runs `weir user unlink`. The next identity with the verified address of the account is linked to it.
+pub(super) async fn unlink(args: &AccountArgs) -> anyhow::Result<()> {
+    let (mut tx, user) = args.open().await?;
+    if tx.identities().unlink(user.id).await.context("remove the identity")? == 0 {
+        bail!("the account of {} is not linked to an identity at a provider", user.email);
+    }
+    let now = edge::clock().now();
+    let ended = tx.sessions().revoke_all(user.id, None, now).await.context("end its sessions")?;
+    let revoked = account::revoke_invitations(&mut tx, now).await?;
+    record(&mut tx, user.id, &user.email, "user.identity_unlink", now).await?;
+    tx.commit().await.context("commit")?;
+    say(&format!("{}  unlinked, {}", user.email, account::ended(ended, revoked)))
 }
