@@ -19,7 +19,7 @@ ATTEMPTS = 3
 
 @contextlib.contextmanager
 def weir(rules: pathlib.Path, webhook: str | None = None):
-    """Starts Weir with these rules, and with a webhook to this URL. The value is the environment of programs that ask it: WEIR_URL and
+    """Starts Weir with these rules, and with a webhook to this URL. The value is the environment of programs that ask it: WEIR_GATE_URL and
     WEIR_KEY; WEBHOOK_ID and WEBHOOK_SECRET."""
     program = os.environ.get("WEIR_BIN") or shutil.which("weir") or sys.exit("weir is not on the path, and WEIR_BIN is not set")
     # As after Ctrl-C, everything that was started is stopped.
@@ -43,7 +43,7 @@ def weir(rules: pathlib.Path, webhook: str | None = None):
         create_rules(installation, json.loads(rules.read_text("utf-8")), tenant, token)
         # The servers listen at IPv4 alone.
         gate = installation["gates"][0].replace("localhost", "127.0.0.1")
-        environment = {**os.environ, "WEIR_URL": gate, "WEIR_KEY": installation["api_key"]}
+        environment = {**os.environ, "WEIR_GATE_URL": gate, "WEIR_KEY": installation["api_key"]}
         if webhook is not None:
             made = request(f"{tenant}/webhooks", {"name": "example", "url": webhook}, token)
             environment |= {"WEBHOOK_ID": made["webhook"]["id"], "WEBHOOK_SECRET": made["secret"]}

@@ -4,7 +4,7 @@
 import { Weir } from "../typescript/dist/index.js";
 
 const [rounds, calls] = process.argv.slice(2).map(Number);
-const { WEIR_URL: url, WEIR_KEY: key } = process.env;
+const { WEIR_GATE_URL: url, WEIR_KEY: key } = process.env;
 const weir = new Weir({ url, key, onError: "deny", timeoutMs: 20_000, cacheSize: 0 });
 const attributes = { suite: "latency", user: "typescript" };
 

@@ -11,7 +11,7 @@ import httpx
 from weir_ratelimit import AsyncWeir, Weir
 
 ROUNDS, CALLS = int(sys.argv[1]), int(sys.argv[2])
-URL, KEY = os.environ["WEIR_URL"], os.environ["WEIR_KEY"]
+URL, KEY = os.environ["WEIR_GATE_URL"], os.environ["WEIR_KEY"]
 ATTRIBUTES = {"suite": "latency", "user": "python"}
 BODY = {"namespace": "conformance", "attributes": ATTRIBUTES}
 HEADERS = {"authorization": f"Bearer {KEY}"}

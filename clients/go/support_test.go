@@ -41,7 +41,7 @@ func client(t *testing.T, options Options) *Client {
 	return made
 }
 
-func gate(t *testing.T) string { return needed(t, "WEIR_URL") }
+func gate(t *testing.T) string { return needed(t, "WEIR_GATE_URL") }
 
 // stub is the address at which the stub answers as the case says.
 func stub(t *testing.T, position int, run string) string {

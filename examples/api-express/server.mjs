@@ -7,7 +7,7 @@ import { ip, route, weir as limit } from "@weir-ratelimit/client/express";
 import express from "express";
 
 const weir = new Weir({
-  url: process.env.WEIR_URL,
+  url: process.env.WEIR_GATE_URL,
   key: process.env.WEIR_KEY,
   // The API answers 503 while Weir is away. "allow" would serve everybody without limits.
   onError: "deny",

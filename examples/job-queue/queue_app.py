@@ -7,7 +7,7 @@ import uuid
 from fastapi import FastAPI, HTTPException, Request
 from weir_ratelimit import AsyncWeir, WeirError, is_from_weir
 
-weir = AsyncWeir(os.environ["WEIR_URL"], os.environ["WEIR_KEY"], on_error="deny", timeout_ms=5_000)
+weir = AsyncWeir(os.environ["WEIR_GATE_URL"], os.environ["WEIR_KEY"], on_error="deny", timeout_ms=5_000)
 app = FastAPI()
 # Stands for a database: the rendered reports, by the id of their job.
 rendered: dict[str, dict] = {}

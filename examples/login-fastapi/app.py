@@ -10,7 +10,7 @@ from weir_ratelimit import AsyncWeir, safe_attributes
 from weir_ratelimit.fastapi import ip, limit, route
 
 weir = AsyncWeir(
-    os.environ["WEIR_URL"],
+    os.environ["WEIR_GATE_URL"],
     os.environ["WEIR_KEY"],
     # People can sign in while Weir is away, and the log tells that attempts are not counted. "deny" would let nobody in.
     on_error="allow",

@@ -12,7 +12,7 @@ ANSWER_TOKENS = 400  # the longest answer, if a call does not say (`max_completi
 CALL_S = 120
 
 weir = AsyncWeir(
-    os.environ["WEIR_URL"],
+    os.environ["WEIR_GATE_URL"],
     os.environ["WEIR_KEY"],
     # Tokens cost money: while no gate answers, no call is made.
     on_error="deny",

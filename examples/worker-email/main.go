@@ -22,7 +22,7 @@ const (
 
 func main() {
 	client, err := weir.New(weir.Options{
-		URL: os.Getenv("WEIR_URL"),
+		URL: os.Getenv("WEIR_GATE_URL"),
 		Key: os.Getenv("WEIR_KEY"),
 		// An e-mail can be late. Above its limit, the provider would block the sender.
 		OnError: weir.Deny,

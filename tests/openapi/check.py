@@ -13,7 +13,7 @@ for module in pkgutil.walk_packages(control.__path__, "control."):
     importlib.import_module(module.name)
 attributes = CheckBodyAttributes.from_dict({"suite": "window", "user": f"generated-py-{os.getpid()}"})
 body = CheckBody(namespace="conformance", attributes=attributes, cost=2)
-client = AuthenticatedClient(base_url=os.environ["WEIR_URL"], token=os.environ["WEIR_KEY"])
+client = AuthenticatedClient(base_url=os.environ["WEIR_GATE_URL"], token=os.environ["WEIR_KEY"])
 for allowed in (True, False):
     answer = check.sync(client=client, body=body)
     assert isinstance(answer, CheckAnswer), answer

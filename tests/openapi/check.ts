@@ -8,7 +8,7 @@ type CheckAnswer = components["schemas"]["CheckAnswer"];
 type Rules = ControlPaths["/api/v1/tenants/{tenant}/rules"]["get"]["responses"][200]["content"]["application/json"];
 
 const body: CheckBody = { namespace: "conformance", attributes: { suite: "window", user: `generated-ts-${process.pid}` }, cost: 2 };
-const response = await fetch(`${process.env["WEIR_URL"]}/check`, {
+const response = await fetch(`${process.env["WEIR_GATE_URL"]}/check`, {
   method: "POST",
   headers: { authorization: `Bearer ${process.env["WEIR_KEY"]}`, "content-type": "application/json" },
   body: JSON.stringify(body),

@@ -17,7 +17,7 @@ import (
 )
 
 var (
-	url, key   = os.Getenv("WEIR_URL"), os.Getenv("WEIR_KEY")
+	url, key   = os.Getenv("WEIR_GATE_URL"), os.Getenv("WEIR_KEY")
 	attributes = map[string]string{"suite": "latency", "user": "go"}
 )
 

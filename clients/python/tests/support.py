@@ -6,7 +6,7 @@ import pathlib
 import socket
 import time
 
-GATE, KEY, STUB = (os.environ[name] for name in ("WEIR_URL", "WEIR_KEY", "WEIR_STUB"))
+GATE, KEY, STUB = (os.environ[name] for name in ("WEIR_GATE_URL", "WEIR_KEY", "WEIR_STUB"))
 WEBHOOK, WEBHOOK_SECRET = (os.environ[name] for name in ("WEIR_WEBHOOK", "WEIR_WEBHOOK_SECRET"))
 """The webhook that delivers jobs to the stub."""
 GATE_PID = int(os.environ["WEIR_PID"])

@@ -17,7 +17,7 @@ struct Bare {
 
 #[tokio::main]
 async fn main() -> Outcome<()> {
-    let (url, key) = (std::env::var("WEIR_URL")?, std::env::var("WEIR_KEY")?);
+    let (url, key) = (std::env::var("WEIR_GATE_URL")?, std::env::var("WEIR_KEY")?);
     let argument = |at| -> Outcome<usize> {
         Ok(std::env::args().nth(at).ok_or("usage: latency ROUNDS CALLS")?.parse()?)
     };

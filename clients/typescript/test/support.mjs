@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 
-export const GATE = needed("WEIR_URL");
+export const GATE = needed("WEIR_GATE_URL");
 export const KEY = needed("WEIR_KEY");
 export const STUB = needed("WEIR_STUB");
 /** The webhook that delivers jobs to the stub, and its secret. */

@@ -28,7 +28,7 @@ async fn rows_of_the_conformance_file() {
 /// The faults of the row.
 async fn run(row: &Value, position: usize) -> Vec<String> {
     let url = match row["server"].as_str() {
-        Some("gate") => needed("WEIR_URL"),
+        Some("gate") => needed("WEIR_GATE_URL"),
         Some("stub") => stub(position, &RUN),
         _ => closed_port(),
     };

@@ -81,7 +81,7 @@ async fn on_error_can_be_a_function_of_the_error_and_the_request() {
 #[tokio::test(flavor = "multi_thread")]
 async fn ten_thousand_calls_leave_no_socket_open() {
     let before = sockets();
-    for url in [needed("WEIR_URL"), closed_port()] {
+    for url in [needed("WEIR_GATE_URL"), closed_port()] {
         let weir = client(of(url, OnError::Deny));
         at_once(8, || {
             let weir = weir.clone();

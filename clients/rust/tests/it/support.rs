@@ -27,7 +27,7 @@ pub fn stub(position: usize, run: &str) -> String {
 
 /// Patient options of a client of the gate.
 pub fn of_gate(on_error: OnError) -> Options {
-    of(needed("WEIR_URL"), on_error)
+    of(needed("WEIR_GATE_URL"), on_error)
 }
 
 pub fn of(url: impl Into<String>, on_error: OnError) -> Options {

@@ -18,9 +18,15 @@ pub struct Demo {
     pub email: String,
     pub password: String,
     pub tenant: String,
+    /// A key with the scopes of [`KEY_SCOPES`].
     pub api_key: String,
+    /// Whether the key has the scope `write`. An older data folder has one without.
+    #[serde(default)]
+    pub writes: bool,
 }
 
+/// For checks, and for rules as code.
+const KEY_SCOPES: [&str; 2] = ["check", "write"];
 const EMAIL: &str = "demo@example.com";
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
@@ -32,12 +38,20 @@ pub async fn prepare(
 ) -> anyhow::Result<Demo> {
     let file = data_dir.join("demo.json");
     let client = Client::builder().timeout(Duration::from_secs(10)).build()?;
-    let demo = match std::fs::read_to_string(&file) {
+    let stored: Option<Demo> = match std::fs::read_to_string(&file) {
         Ok(text) => {
-            serde_json::from_str(&text).with_context(|| format!("read {}", file.display()))?
+            Some(serde_json::from_str(&text).with_context(|| format!("read {}", file.display()))?)
         }
-        Err(_) => {
-            let demo = make(&client, &addresses.control).await.context("make the demo")?;
+        Err(_) => None,
+    };
+    let demo = match stored {
+        Some(demo) if demo.writes => demo,
+        stored => {
+            let made = match stored {
+                Some(demo) => with_new_key(&client, &addresses.control, demo).await,
+                None => make(&client, &addresses.control).await,
+            };
+            let demo = made.context("make the demo")?;
             write_private(&file, &serde_json::to_string(&demo)?)?;
             demo
         }
@@ -63,9 +77,23 @@ async fn make(client: &Client, control: &str) -> anyhow::Result<Demo> {
     for rule in rules() {
         post(client, &api(&format!("/tenants/{tenant}/rules")), Some(&token), &rule).await?;
     }
-    let body = json!({ "name": "demo", "scopes": ["check"] });
-    let key = post(client, &api(&format!("/tenants/{tenant}/keys")), Some(&token), &body).await?;
-    Ok(Demo { email: EMAIL.to_owned(), password, tenant, api_key: text(&key, "/secret")? })
+    let api_key = key(client, control, &tenant, &token).await?;
+    Ok(Demo { email: EMAIL.to_owned(), password, tenant, api_key, writes: true })
+}
+
+/// The demo of an older data folder, with a key that also writes.
+async fn with_new_key(client: &Client, control: &str, demo: Demo) -> anyhow::Result<Demo> {
+    let body = json!({ "email": demo.email, "password": demo.password });
+    let login = post(client, &format!("{control}/api/v1/auth/login"), None, &body).await?;
+    let token = text(&login, "/access_token")?;
+    let api_key = key(client, control, &demo.tenant, &token).await?;
+    Ok(Demo { api_key, writes: true, ..demo })
+}
+
+async fn key(client: &Client, control: &str, tenant: &str, token: &str) -> anyhow::Result<String> {
+    let url = format!("{control}/api/v1/tenants/{tenant}/keys");
+    let body = json!({ "name": "demo", "scopes": KEY_SCOPES });
+    text(&post(client, &url, Some(token), &body).await?, "/secret")
 }
 
 /// Waits until a gate accepts the demo's key and reaches Redis.

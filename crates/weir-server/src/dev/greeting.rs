@@ -33,10 +33,10 @@ fn welcome(addresses: &Addresses, demo: &Demo) -> String {
     let Addresses { control, gates, redis_url, .. } = addresses;
     // `redis-cli` takes the password only from an address that names the account.
     let redis_url = redis_url.replacen("redis://:", "redis://default:", 1);
-    let Demo { email, password, api_key, .. } = demo;
+    let Demo { email, password, tenant, api_key, .. } = demo;
     let gate = gates.first().map_or("", String::as_str);
     let second =
-        gates.get(1).map_or(String::new(), |gate| format!("\n  export WEIR_GATE_2={gate}"));
+        gates.get(1).map_or(String::new(), |gate| format!("\n  export WEIR_GATE_URL_2={gate}"));
     format!(
         "
 Weir is running.
@@ -48,17 +48,63 @@ Weir is running.
 
 In another terminal:
 
-  export WEIR_CONTROL={control}
-  export WEIR_GATE={gate}{second}
+  export WEIR_URL={control}
+  export WEIR_GATE_URL={gate}{second}
+  export WEIR_TENANT={tenant}
   export WEIR_KEY={api_key}
   export WEIR_PASSWORD={password}
   export WEIR_REDIS_URL={redis_url}
 
-  curl -s $WEIR_GATE/check -H \"Authorization: Bearer $WEIR_KEY\" \\
+  curl -s $WEIR_GATE_URL/check -H \"Authorization: Bearer $WEIR_KEY\" \\
     -H 'Content-Type: application/json' \\
     -d '{{\"namespace\":\"api\",\"attributes\":{{\"user\":\"u-17\",\"route\":\"/login\"}}}}'
 
 Ctrl-C stops everything that was started here.",
         gates = gates.join(", "),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Other commands and the clients read these names.
+    #[test]
+    fn printed_variables_are_those_that_commands_and_clients_read() {
+        let text = |text: &str| text.to_owned();
+        let addresses = Addresses {
+            control: text("http://localhost:8080"),
+            gates: vec![text("http://localhost:8081"), text("http://localhost:8082")],
+            database_url: text("postgres://x"),
+            control_database_url: text("postgres://x"),
+            gate_database_url: text("postgres://x"),
+            redis_url: text("redis://x"),
+        };
+        let demo = Demo {
+            email: text("demo@example.com"),
+            password: text("p"),
+            tenant: text("tenant_x"),
+            api_key: text("weir_x"),
+            writes: true,
+        };
+        let shown = welcome(&addresses, &demo);
+        for line in [
+            "  export WEIR_URL=http://localhost:8080\n",
+            "  export WEIR_GATE_URL=http://localhost:8081\n",
+            "  export WEIR_GATE_URL_2=http://localhost:8082\n",
+            "  export WEIR_TENANT=tenant_x\n",
+            "  export WEIR_KEY=weir_x\n",
+        ] {
+            assert!(shown.contains(line), "{line}{shown}");
+        }
+        let readmes = [
+            include_str!("../../../../clients/go/README.md"),
+            include_str!("../../../../clients/python/README.md"),
+            include_str!("../../../../clients/rust/README.md"),
+            include_str!("../../../../clients/typescript/README.md"),
+        ];
+        for readme in readmes {
+            assert!(readme.contains("WEIR_GATE_URL") && !readme.contains("WEIR_URL"), "{readme}");
+        }
+    }
 }

@@ -30,7 +30,7 @@ def main() -> None:
         stub = run.start(stack, [sys.executable, "-B", run.CLIENTS / "stub.py"], stdin=subprocess.PIPE)
         address = f"http://127.0.0.1:{stub.stdout.readline().strip()}"
         gate = run.start_weir(stack, weir, scratch, address, [RULE])
-        environment = {**os.environ, "WEIR_URL": run.address(gate["gates"][0]), "WEIR_KEY": gate["api_key"]}
+        environment = {**os.environ, "WEIR_GATE_URL": run.address(gate["gates"][0]), "WEIR_KEY": gate["api_key"]}
         environment["PYTHONPATH"] = str(run.CLIENTS / "python" / "src")
         rows = []
         for name, folder, build, command in programs(scratch):

@@ -39,7 +39,7 @@ def main() -> int:
         installation = start_weir(stack, weir, scratch, stub)
         environment = {
             **os.environ,
-            "WEIR_URL": address(installation["gates"][0]),
+            "WEIR_GATE_URL": address(installation["gates"][0]),
             "WEIR_KEY": installation["api_key"],
             "WEIR_STUB": stub,
             "WEIR_WEBHOOK": installation["webhook"],
