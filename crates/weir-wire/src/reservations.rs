@@ -34,7 +34,8 @@ pub struct ReserveBody {
     /// Accept fewer units than `cost`, at least one, if no more are left.
     #[serde(default)]
     pub at_most: bool,
-    /// An idempotency key of at most 128 bytes: a repeat within 60 s gets the first answer and holds nothing more.
+    /// An idempotency key of at most 128 bytes: a repeat within 60 s of an admitted reserve gets its answer and holds nothing more; that
+    /// of a denied one is decided anew.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
 }

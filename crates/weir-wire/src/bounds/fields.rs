@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use weir_domain::alert::{CHECKS_MIN_MAX, THRESHOLDS_MAX, WINDOW_S_MAX};
+use weir_domain::charged::CHARGE_BYTES_MAX;
 use weir_domain::limit::{COST_MAX, LEASE_MS_MAX, LIMITS_PER_RULE_MAX, SPAN_MS_MAX, UNITS_MAX};
 use weir_domain::names::{ATTRIBUTES_MAX, VALUE_BYTES_MAX};
 use weir_domain::profile::{DENY_STATUSES, DOMAIN_BYTES_MAX, TRUSTED_HOPS_MAX};
@@ -10,7 +11,8 @@ use weir_domain::reservation::{RESERVED_MAX_MS, RESERVED_MIN_MS};
 use weir_domain::rule::{CONDITIONS_MAX, COUNT_BY_MAX, DESCRIPTION_CHARS_MAX};
 
 use super::patterns::{
-    ATTRIBUTE, HEADER_NAME, LEASE, NAMESPACE, ONE_LINE, PROSE, RESERVATION, RULE_NAME, TITLE, id,
+    ATTRIBUTE, CHARGE, HEADER_NAME, LEASE, NAMESPACE, ONE_LINE, PROSE, RESERVATION, RULE_NAME,
+    TITLE, id,
 };
 use crate::api_keys::KEY_NAMESPACES_MAX;
 use crate::apply::{
@@ -211,6 +213,7 @@ fn other_fields() -> Vec<(&'static str, &'static str, Value)> {
         ("CancelBody", "reservation", reservation),
         ("LeaseBody", "lease", json!({ "pattern": LEASE, "maxLength": LEASE_CHARS_MAX })),
         ("RefundBody", "idempotency_key", key.clone()),
+        ("RefundBody", "charge", json!({ "pattern": CHARGE, "maxLength": CHARGE_BYTES_MAX })),
         ("DeferBody", "idempotency_key", key),
         ("DeferBody", "target", json!({ "pattern": id("webhook") })),
         (

@@ -5,6 +5,7 @@ pub(super) const RULE_NAME: &str = "^[a-z0-9][a-z0-9-]{0,62}$";
 /// The name of a header.
 pub(super) const HEADER_NAME: &str = "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$";
 pub(super) const RESERVATION: &str = "^resv_[A-Za-z0-9_-]+$";
+pub(super) const CHARGE: &str = "^chg_[0-9a-f]+([.-][0-9a-f]+)+$";
 pub(super) const LEASE: &str = "^lease_[A-Za-z0-9_-]+$";
 pub(super) const ATTRIBUTE: &str = "^[a-z][a-z0-9_.-]{0,63}$";
 /// No control characters.
