@@ -88,12 +88,7 @@ pub fn decide_and_settle(
             (Outcome::Inspected, _) => {}
         }
         let holds = reserves && outcome == Outcome::Passed;
-        let mut own = rule.report(outcome, if holds { reserved } else { 0 }, now);
-        if operation == Operation::Refund {
-            // Nobody acts on a refund.
-            own.iter_mut().for_each(|decision| decision.delay_ms = 0);
-        }
-        decisions.append(&mut own);
+        decisions.extend(rule.report(outcome, if holds { reserved } else { 0 }, now));
         if writes {
             rule.store(counters, now);
         }

@@ -83,7 +83,7 @@ fn begins_earlier(former: &Algorithm, edited: &Algorithm) -> bool {
         (Algorithm::SlidingWindowLog(former), Algorithm::SlidingWindowLog(edited)) => {
             edited.window_ms() > former.window_ms()
         }
-        (Algorithm::FixedWindow(_), _) | (Algorithm::SlidingWindowCounter(_), _) => {
+        (Algorithm::FixedWindow(_) | Algorithm::SlidingWindowCounter(_), _) => {
             let length = |algorithm: &Algorithm| algorithm.window_ms().unwrap_or(1);
             length(former) % length(edited) != 0
         }

@@ -23,6 +23,8 @@ pub(super) struct Judged<'a> {
     /// Milliseconds until the subject can have another reservation.
     pub(super) full_ms: u64,
     block_starts: bool,
+    /// Whether the check is a refund, on which nobody acts.
+    is_refund: bool,
     /// Whether the block was longer than the rule says, so that it restarts.
     block_restarts: bool,
     pub(super) limits: Vec<JudgedLimit<'a>>,
@@ -98,6 +100,7 @@ pub(super) fn judge<'a>(
         full_ms,
         block_restarts,
         block_starts: false,
+        is_refund: check.operation == Operation::Refund,
         limits,
     }
 }
@@ -220,6 +223,7 @@ impl Judged<'_> {
     pub(super) fn report(&mut self, outcome: Outcome, reserved: u64, now: Micros) -> Vec<Decision> {
         let block_ms = self.meters.block.map_or(0, |(_, block_ms)| block_ms);
         let (blocked_ms, block_starts) = (self.blocked_ms.max(self.full_ms), self.block_starts);
+        let is_refund = self.is_refund;
         let report = |limit: &mut JudgedLimit<'_>| {
             let level = limit.meter.level(&mut limit.counter, now);
             let allowed = limit.passes && blocked_ms == 0;
@@ -229,7 +233,7 @@ impl Judged<'_> {
                 Wait::Ms(ms) => Some(ms.max(blocked_ms)),
                 Wait::Forever => None,
             };
-            let acts = outcome != Outcome::Denied && allowed;
+            let acts = outcome != Outcome::Denied && allowed && !is_refund;
             let reserved = if limit.holds_units() { reserved } else { 0 };
             Decision {
                 allowed,
