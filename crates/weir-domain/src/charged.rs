@@ -1,8 +1,6 @@
 //! The charge of a check, which a refund can name: its units return only to the window, bucket or entry that was charged.
 
-use crate::algorithm::{Algorithm, ChargedLimit, Meter, ScriptParameters};
-use crate::charge::RuleCharge;
-use crate::decide::Decision;
+use crate::algorithm::{ChargedLimit, Meter, ScriptParameters, TokenBucket};
 use crate::id::RuleId;
 use crate::limit::{COST_MAX, EXACT_MAX};
 use crate::time::Micros;
@@ -24,32 +22,21 @@ pub struct Charged {
 pub const CHARGE_BYTES_MAX: usize = 2_048;
 
 impl Charged {
-    /// The charge of these rules at this time, by the decisions of their limits; those of units that a gate took in advance say
-    /// nothing about the charge. `None` if no enforced limit was charged.
-    pub fn new(
-        at: Micros,
-        cost: u64,
-        charges: &[RuleCharge],
-        decisions: Option<&[Decision]>,
-    ) -> Option<Self> {
-        let mut enforced = charges.iter().filter(|charge| !charge.shadow()).peekable();
-        if cost == 0 || enforced.peek().is_none() {
-            return None;
-        }
-        let mut decisions = decisions.map(<[Decision]>::iter);
-        let mut buckets = Vec::new();
-        for charge in charges {
-            for limit in charge.limits() {
-                let decision = decisions.as_mut().and_then(Iterator::next);
-                if let (Algorithm::TokenBucket(bucket), false) = (&limit.algorithm, charge.shadow())
-                {
-                    let parameters = Meter::TokenBucket(*bucket).script_parameters();
-                    let level = level(parameters, cost, decision);
-                    buckets.push((digest(charge.active.id, limit.slot, parameters), level));
-                }
-            }
-        }
-        Some(Self { at, common_at: None, cost, buckets })
+    /// A charge of these units at this time. Its token buckets are added.
+    pub(crate) fn new(at: Micros, cost: u64) -> Self {
+        Self { at, common_at: None, cost, buckets: Vec::new() }
+    }
+
+    /// Adds a token bucket that is full again after this time, rounded up. `None`: the time is not known.
+    pub(crate) fn add_bucket(
+        &mut self,
+        (rule, slot): (RuleId, u16),
+        bucket: TokenBucket,
+        reset_after_ms: Option<u64>,
+    ) {
+        let parameters = Meter::TokenBucket(bucket).script_parameters();
+        let level = level(parameters, self.cost, reset_after_ms);
+        self.buckets.push((digest(rule, slot, parameters), level));
     }
 
     /// The charge of the counters that are not spread.
@@ -123,14 +110,11 @@ fn push(text: &mut String, before: char, number: u64) {
 }
 
 /// A bound below the level of a bucket after a charge, in the unit of the script. It is exact if the bucket was full of tokens.
-fn level(parameters: ScriptParameters, cost: u64, decision: Option<&Decision>) -> u64 {
+fn level(parameters: ScriptParameters, cost: u64, reset_after_ms: Option<u64>) -> u64 {
     let ScriptParameters::Three([_, per_us, scale]) = parameters else { return 0 };
-    // The time until the bucket is full is rounded up.
-    let ms = decision.map_or(0, |decision| decision.reset_after_ms.saturating_sub(1));
-    ms.saturating_mul(1000 * per_us)
-        .saturating_add(1)
-        .max(cost.saturating_mul(scale))
-        .min(EXACT_MAX)
+    let ms = reset_after_ms.map_or(0, |ms| ms.saturating_sub(1));
+    let drained_later = ms.saturating_mul(1000 * per_us).saturating_add(1);
+    drained_later.max(cost.saturating_mul(scale)).min(EXACT_MAX)
 }
 
 /// A digest of a counter and of the rate at which it drains (FNV-1a).

@@ -6,10 +6,12 @@
 mod counters;
 mod decision;
 mod judged;
+mod naming;
 
 pub use self::counters::Counters;
 pub use self::decision::Decision;
 use self::judged::{Judged, Outcome, judge};
+pub use self::naming::name_charge;
 use crate::algorithm::LeaseId;
 use crate::charge::Check;
 use crate::draft::Over;
@@ -79,9 +81,7 @@ pub fn decide_and_settle(
             (Outcome::Passed, Operation::Reserve(_)) => rule.reserve(lease_id, now),
             (Outcome::Passed, _) => rule.charge(lease_id, now),
             (Outcome::Denied, _) => rule.deny(denied_by_limit, now),
-            (_, Operation::Refund) if rule.enforced() => {
-                rule.refund(check.charged.as_ref(), now);
-            }
+            (_, Operation::Refund) if rule.enforced() => rule.refund(check, now),
             (_, Operation::Record | Operation::Commit(_)) if rule.cost > 0 => {
                 rule.record(operation == Operation::Record, now);
             }

@@ -4,7 +4,6 @@ use super::counters::Counters;
 use super::decision::Decision;
 use crate::algorithm::{Counter, LeaseId, Meter, SLACK_US, Wait};
 use crate::charge::{Check, Group, RuleMeters};
-use crate::charged::Charged;
 use crate::counter::{CounterName, CounterPart};
 use crate::request::Operation;
 use crate::reservation::{EXHAUSTED_UNITS, Held};
@@ -183,8 +182,8 @@ impl Judged<'_> {
     }
 
     /// Returns units; those of a charge only to the windows, buckets and entries that were charged.
-    pub(super) fn refund(&mut self, charged: Option<&Charged>, now: Micros) {
-        let cost = self.cost;
+    pub(super) fn refund(&mut self, check: &Check, now: Micros) {
+        let (cost, charged) = (self.cost, check.charged.as_ref());
         let refund = |limit: &mut JudgedLimit<'_>| {
             let slot = match limit.name.part {
                 CounterPart::Slot(slot) => slot,

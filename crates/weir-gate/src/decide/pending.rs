@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use weir_domain::algorithm::LeaseId;
 use weir_domain::charge::RuleCharge;
 use weir_domain::charged::Charged;
-use weir_domain::decide::Decision;
+use weir_domain::decide::{Decision, name_charge};
 use weir_domain::matching::Matched;
 use weir_domain::request::{Operation, Request};
 use weir_domain::reservation::Settlement;
@@ -56,7 +56,7 @@ pub(super) struct PendingCheck<'a> {
     pub(super) reservation: Option<String>,
     /// The effect of a reserve or commit in Redis.
     pub(super) settlement: Option<Settlement>,
-    /// What was charged, by which the answer names it.
+    /// The time of the charge, by which the answer names it.
     pub(super) charged_at: Option<ChargedAt>,
     /// The time for which the answer to the idempotency key is recorded, if it is no denial.
     pub(super) recorded_for: Duration,
@@ -290,7 +290,7 @@ impl<'a> PendingCheck<'a> {
         // The decisions of a first answer can be those of other rules.
         let is_of_charges = !charged_at.in_advance && decisions.len() == self.limit_count();
         let decisions = Some(decisions).filter(|_| is_of_charges);
-        let charged = Charged::new(charged_at.at, cost, charges, decisions)?;
+        let charged = name_charge(charged_at.at, cost, charges, decisions)?;
         Some(Charged { common_at: charged_at.common_at, ..charged }.to_text())
     }
 

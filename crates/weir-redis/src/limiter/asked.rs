@@ -84,7 +84,7 @@ pub struct Idempotency {
     pub recorded_for: Duration,
 }
 
-/// What Redis recorded of the first answer to a request, beside its decisions.
+/// The record of the first answer to a request, beside its decisions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FirstAnswer {
     /// The time of the decision. `None` if an earlier release recorded it.

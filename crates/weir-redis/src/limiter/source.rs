@@ -137,7 +137,7 @@ pub(super) const CONSUME_ONE: u64 = 12;
 /// with 0 or 1.
 pub(super) const SETTLED: u64 = 7;
 
-/// What a denied check counted at a rule, in the record of its idempotency key: it charged a rule that is charged alone, or its
+/// The count of a denied check at a rule, in the record of its idempotency key: it charged a rule that is charged alone, or its
 /// denial is logged or started a block. These are characters.
 pub(super) const CHARGED: u8 = b'c';
 const DENIED: u8 = b'd';

@@ -127,7 +127,7 @@ async fn repeat_of_a_user_in_the_bucket_of_the_common_counters_takes_nothing() {
     assert_eq!(left(&fixture, &user).await, [Some(1), Some(996)]);
 }
 
-/// What the first attempt took of the leased rule went back, so its repeat takes it again. The shadow rule keeps its charge.
+/// The units of the leased rule that the first attempt took went back, so its repeat takes it again. The shadow rule keeps its charge.
 #[tokio::test]
 async fn repeat_of_a_check_that_the_user_was_denied_takes_of_both_rules() {
     let mut shadow = all(1_000);

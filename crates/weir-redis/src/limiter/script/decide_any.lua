@@ -56,7 +56,7 @@ local stored_units, stored_ends, helds
 
 -- Reads the request: the idempotency record, the hashes, and the rules with their logs.
 local record, fingerprint, text, record_ms, known = false
--- What earlier attempts of the same request counted although they were denied: by rule CHARGED or DENIED, and the id of the
+-- The counts of earlier attempts of the same request, which were denied: by rule CHARGED or DENIED, and the id of the
 -- leases that the last of them took. By rule the position of its numbers.
 local counted, earlier_id, starts_at
 if idempotent == 1 then

@@ -3,7 +3,7 @@
 use weir_domain::algorithm::{Period, REFUNDED_ENTRIES_MAX};
 use weir_domain::charge::RuleCharge;
 use weir_domain::charged::Charged;
-use weir_domain::decide::Decision;
+use weir_domain::decide::{Decision, name_charge};
 use weir_domain::draft::LimitDraft;
 use weir_domain::request::Operation;
 use weir_domain::time::Micros;
@@ -116,7 +116,7 @@ fn bucket() -> LimitDraft {
 async fn charged(fixture: &Fixture, cost: u64, rules: &[RuleCharge]) -> Charged {
     let decisions = fixture.check(Operation::Consume, cost, rules).await;
     assert!(passed(&decisions), "{decisions:?}");
-    Charged::new(fixture.now(), cost, rules, Some(&decisions)).expect("it charged a rule")
+    name_charge(fixture.now(), cost, rules, Some(&decisions)).expect("it charged a rule")
 }
 
 /// The decision of the first limit after a refund of this charge.

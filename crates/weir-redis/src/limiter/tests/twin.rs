@@ -7,7 +7,7 @@ use weir_domain::algorithm::LeaseId;
 use weir_domain::algorithm::{Algorithm, Input, Kind, Parameter};
 use weir_domain::charge::RuleCharge;
 use weir_domain::charged::Charged;
-use weir_domain::decide::Decision;
+use weir_domain::decide::{Decision, name_charge};
 use weir_domain::draft::{LimitDraft, Mode, Over, RuleDraft};
 use weir_domain::lease::Lease;
 use weir_domain::limit::COST_MAX;
@@ -276,18 +276,18 @@ fn random_exhaust(random: &mut Random) -> Operation {
 
 /// Charges of a history that a refund can name.
 #[derive(Default)]
-struct Named {
+struct PastCharges {
     charged: Vec<(&'static str, Charged)>,
 }
 
-impl Named {
+impl PastCharges {
     /// Notes the charge of a check that passed or of a record.
     fn note(&mut self, check: &Drawn, settled: &Settled, now: Micros) {
         let (decisions, _) = settled;
         let passed = decisions.iter().all(|decision| decision.allowed);
         if (check.operation == Operation::Consume && passed) || check.operation == Operation::Record
         {
-            let charged = Charged::new(now, check.cost.max(1), &check.charges, Some(decisions));
+            let charged = name_charge(now, check.cost.max(1), &check.charges, Some(decisions));
             self.charged.extend(charged.map(|charged| (check.namespace, charged)));
             if self.charged.len() > 20 {
                 self.charged.remove(0);
@@ -454,7 +454,7 @@ pub(super) async fn history_on(
     // Half of the histories have one namespace.
     let count = if random.one_in(2) { 1 } else { 3 };
     let mut rules = random_rules(&mut random, kinds, count);
-    let (mut held, mut named) = (Held::default(), Named::default());
+    let (mut held, mut past) = (Held::default(), PastCharges::default());
     let (mut passed, mut denied) = (0, 0);
     for at in 0..STEPS {
         fixture.set_now(step(&mut random, fixture.now()));
@@ -473,7 +473,7 @@ pub(super) async fn history_on(
         let (mut drawn, mut expected) = (Vec::new(), Vec::new());
         for _ in 0..checks {
             let mut check = random_check(&mut random, &rules, &mut held, count);
-            check.charged = named.random(&mut random, &check);
+            check.charged = past.random(&mut random, &check);
             let settled = fixture.settle_twin_of(
                 check.charged.clone(),
                 check.lease_id,
@@ -481,7 +481,7 @@ pub(super) async fn history_on(
                 &check.charges,
             );
             if let Some(settled) = &settled {
-                named.note(&check, settled, fixture.now());
+                past.note(&check, settled, fixture.now());
             }
             held.reserved.extend(check.reserved(settled.as_ref()));
             held.leased.extend(check.leased(settled.as_ref()));
