@@ -22,7 +22,6 @@ ENV XDG_CACHE_HOME=/cache CARGO_TARGET_DIR=/cache/target
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/cache \
     cargo xtask setup --for image \
-    && cargo xtask dashboard \
     && cargo xtask release \
     && cp /cache/target/release/weir.cdx.json /usr/local/share/ \
     && cp /cache/target/release/weir /cache/target/release/weir.debug /usr/local/bin/

@@ -11,13 +11,20 @@ use axum::routing::any;
 use rust_embed::RustEmbed;
 use weir_http::problem::Problem;
 
-use crate::embedded::{file, refuse_writes};
+use crate::embedded::{file, not_built, refuse_writes};
 use crate::{guide, schemas};
 
 #[derive(RustEmbed)]
 #[folder = "../../frontend/dist"]
-#[allow_missing = true]
+#[cfg_attr(not(feature = "embed"), allow_missing = true)]
 struct Files;
+
+const PAGE: &str = "index.html";
+
+/// Whether this binary has a dashboard. A build without frontend/dist has none.
+pub fn is_built() -> bool {
+    Files::get(PAGE).is_some()
+}
 
 /// The routes of the dashboard, whose page can call gates at these origins, of the guide, and of the schema.
 pub fn router(gate_origins: &[String]) -> Router {
@@ -29,7 +36,7 @@ pub fn router(gate_origins: &[String]) -> Router {
     let policy = HeaderValue::from_str(&policy).expect("origins were checked to be plain");
     let answer = move |request: Request| {
         let policy = policy.clone();
-        async move { file_or_page(&request, &policy) }
+        async move { file_or_page::<Files>(&request, &policy) }
     };
     Router::new()
         .route("/", any(answer.clone()))
@@ -38,7 +45,7 @@ pub fn router(gate_origins: &[String]) -> Router {
         .merge(schemas::router())
 }
 
-fn file_or_page(request: &Request, policy: &HeaderValue) -> Response {
+fn file_or_page<Files: RustEmbed>(request: &Request, policy: &HeaderValue) -> Response {
     let path = request.uri().path().trim_start_matches('/');
     if path.starts_with("api/") {
         return Problem::not_found().into_response();
@@ -52,12 +59,12 @@ fn file_or_page(request: &Request, policy: &HeaderValue) -> Response {
     if path.starts_with("assets/") || path.contains('.') {
         return Problem::not_found().into_response();
     }
-    match file::<Files>("index.html", request.headers(), "no-cache") {
+    match file::<Files>(PAGE, request.headers(), "no-cache") {
         Some(mut page) => {
             page.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy.clone());
             page
         }
-        None => Problem::not_found().into_response(),
+        None => not_built("the dashboard"),
     }
 }
 
@@ -72,9 +79,14 @@ fn caching(path: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use axum::body::Body;
+    use axum::body::{self, Body};
 
     use super::*;
+
+    #[derive(RustEmbed)]
+    #[folder = "src/no-such-folder"]
+    #[allow_missing = true]
+    struct Nothing;
 
     #[test]
     fn only_files_that_are_named_by_their_content_are_cached_for_ever() {
@@ -91,13 +103,27 @@ mod tests {
             for path in ["/", "/rules", "/assets/x.js"] {
                 let request = Request::builder().method(method).uri(path).body(Body::empty());
                 let policy = HeaderValue::from_static("default-src 'self'");
-                let response = file_or_page(&request.expect("valid"), &policy);
+                let response = file_or_page::<Files>(&request.expect("valid"), &policy);
                 assert_eq!(response.status(), 405, "{method} {path}");
                 assert_eq!(response.headers()["allow"], "GET,HEAD", "{method} {path}");
             }
         }
         let request = Request::builder().method("POST").uri("/api/v1/nothing").body(Body::empty());
         let policy = HeaderValue::from_static("default-src 'self'");
-        assert_eq!(file_or_page(&request.expect("valid"), &policy).status(), 404);
+        assert_eq!(file_or_page::<Files>(&request.expect("valid"), &policy).status(), 404);
+    }
+
+    #[tokio::test]
+    async fn server_without_a_dashboard_says_how_to_build_one() {
+        for (path, is_page) in [("/", true), ("/t/x/rules", true), ("/api/v1/nothing", false)] {
+            let request = Request::builder().uri(path).body(Body::empty()).expect("valid");
+            let policy = HeaderValue::from_static("default-src 'self'");
+            let response = file_or_page::<Nothing>(&request, &policy);
+            assert_eq!(response.status(), 404, "{path}");
+            let text = body::to_bytes(response.into_body(), 10_000).await.expect("a problem");
+            let text = String::from_utf8_lossy(&text);
+            let says = text.contains("built without the dashboard: cargo xtask release");
+            assert_eq!(says, is_page, "{path}: {text}");
+        }
     }
 }

@@ -42,6 +42,12 @@ pub fn refuse_writes(method: &Method) -> Option<Response> {
     Some(([(header::ALLOW, "GET,HEAD")], problem).into_response())
 }
 
+/// The answer where a page would be, if the binary was built without its folder.
+pub fn not_built(what: &str) -> Response {
+    let detail = format!("this server was built without {what}: cargo xtask release builds it in");
+    Problem::new(ErrorCode::NotFound, detail).into_response()
+}
+
 fn accepts_brotli(headers: &HeaderMap) -> bool {
     let accepted = headers.get(header::ACCEPT_ENCODING).and_then(|codings| codings.to_str().ok());
     accepted.is_some_and(|codings| {

@@ -6,13 +6,12 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::any;
 use rust_embed::RustEmbed;
-use weir_http::problem::Problem;
 
-use crate::embedded::{file, refuse_writes};
+use crate::embedded::{file, not_built, refuse_writes};
 
 #[derive(RustEmbed)]
 #[folder = "../../docs/dist"]
-#[allow_missing = true]
+#[cfg_attr(not(feature = "embed"), allow_missing = true)]
 struct Pages;
 
 /// The policy of the pages, which contain no script and load nothing from other origins.
@@ -46,7 +45,7 @@ fn page(request: &Request) -> Response {
     };
     let mut response = file::<Pages>(&path, request.headers(), CACHING).unwrap_or_else(|| {
         file::<Pages>("404.html", request.headers(), CACHING).map_or_else(
-            || Problem::not_found().into_response(),
+            || not_built("the guide"),
             |page| (StatusCode::NOT_FOUND, page).into_response(),
         )
     });

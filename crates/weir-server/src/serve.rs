@@ -208,6 +208,9 @@ pub fn start_control(
     running.spawn("usage", weir_control::keep_usage(state.clone(), usage_redis, stop()));
     running.spawn("alerts", weir_control::watch(state.clone(), stop()));
     running.spawn("deliveries", weir_control::deliver(state.clone(), stop()));
+    if !dashboard::is_built() {
+        tracing::warn!("built without the dashboard: cargo xtask release builds it in");
+    }
     let router = weir_control::router(state).merge(dashboard::router(&settings.gate_origins));
     let plane = Plane::new(plane::with_fallbacks(router), plane_settings(Some(REQUEST_DEADLINE)));
     run_plane("control", plane, listener, &settings.listener, running)

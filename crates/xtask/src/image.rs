@@ -14,19 +14,19 @@ use anyhow::{Context as _, Result};
 
 use crate::workspace::{Workspace, call, capture, step};
 
-pub fn run(workspace: &Workspace) -> Result<()> {
+/// Builds and runs the images with this server, which must contain its pages.
+pub fn run(workspace: &Workspace, weir: &Path) -> Result<()> {
     let root = capture(std::process::Command::new("id").arg("-u"))?.trim() == "0";
     if !cfg!(target_os = "linux") || !root {
         println!("   skipped: only root on Linux can do this");
         return Ok(());
     }
-    let weir = workspace.build_server()?;
     let store = build::store(workspace)?;
     let lock = std::fs::File::create(store.join("lock")).context("create the lock")?;
     lock.lock().context("wait for another run of this")?;
     let scratch = weir_local::ScratchDir::create()?;
     containers::configure(scratch.path(), &store.join("images"))?;
-    step("build the images", || build::run(workspace, scratch.path(), &store, &weir))?;
+    step("build the images", || build::run(workspace, scratch.path(), &store, weir))?;
     let hidden = "/run /dev/shm /var/lib/containers";
     let mut inside = containers::isolated(scratch.path(), 400, true, hidden);
     inside.arg(std::env::current_exe().context("find this program")?);

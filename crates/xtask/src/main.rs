@@ -17,6 +17,7 @@ mod guide;
 mod image;
 mod layers;
 mod openapi;
+mod pages;
 mod protos;
 mod release;
 mod sbom;
@@ -69,14 +70,28 @@ fn run(workspace: &Workspace, task: Task) -> anyhow::Result<()> {
         Task::Clients { languages } => {
             clients::run(workspace, &workspace.build_server()?, &languages)
         }
-        Task::Image { inside: None } => image::run(workspace),
+        Task::Image { inside: None } => {
+            build_pages(workspace)?;
+            image::run(workspace, &workspace.build_whole_server()?)
+        }
         Task::Image { inside: Some(scratch) } => image::run_inside(workspace, &scratch),
-        Task::Release => release::run(workspace),
+        Task::Release => {
+            build_pages(workspace)?;
+            release::run(workspace)
+        }
         Task::Sbom { out } => sbom::run(workspace, out.as_deref()),
-        Task::Openapi { check } => openapi::run(workspace, check.into()),
+        Task::Openapi { check } => {
+            openapi::run(workspace, &workspace.build_server()?, check.into())
+        }
         Task::Protos { check } => protos::run(workspace, check.into()),
         Task::Sqlx { check } => sqlx::run(workspace, check.into()),
     }
+}
+
+/// Builds the pages that the server embeds.
+fn build_pages(workspace: &Workspace) -> anyhow::Result<()> {
+    guide::run(workspace)?;
+    dashboard::run(workspace)
 }
 
 /// Builds, runs and checks Weir.
@@ -144,7 +159,7 @@ enum Task {
         #[arg(long, hide = true)]
         inside: Option<PathBuf>,
     },
-    /// Builds the server for a release, without paths of this machine in its binary
+    /// Builds the server for a release, with the dashboard and the guide, without paths of this machine in its binary
     Release,
     /// Prints what the server's binary is made of, as `CycloneDX`
     Sbom {

@@ -2,6 +2,7 @@
 //! tests/openapi/redocly.yaml.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
@@ -11,8 +12,7 @@ use crate::workspace::{Mode, Workspace, call};
 
 const DOCUMENTS: [&str; 2] = ["control.json", "gate.json"];
 
-pub fn run(workspace: &Workspace, mode: Mode) -> Result<()> {
-    let weir = workspace.build_server()?;
+pub fn run(workspace: &Workspace, weir: &Path, mode: Mode) -> Result<()> {
     let fresh = workspace.target.join("openapi");
     fs::create_dir_all(&fresh).context("create the working folder")?;
     call(Command::new(weir).args(["openapi", "--out"]).arg(&fresh))?;

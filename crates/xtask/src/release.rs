@@ -1,6 +1,6 @@
 //! `cargo xtask release`: builds the server for a release, without a path of this machine in its binary, and puts its debug
-//! information into a file of its own. The binary contains the list of its crates (`cargo auditable`), which scanners of known
-//! vulnerabilities read. Writes the bill of materials beside it.
+//! information into a file of its own. The binary contains the dashboard and the guide, and the list of its crates (`cargo
+//! auditable`), which scanners of known vulnerabilities read. Writes the bill of materials beside it.
 
 use std::env;
 use std::ffi::OsString;
@@ -11,9 +11,10 @@ use std::process::Command;
 use anyhow::{Context as _, Result, ensure};
 
 use crate::build_paths::{self, Prefix};
+use crate::pages;
 use crate::sbom;
 use crate::setup;
-use crate::workspace::{Workspace, call, capture, step};
+use crate::workspace::{EMBED, Workspace, call, capture, step};
 
 /// The section with the list of crates, as compressed JSON.
 const CRATES_SECTION: &str = ".dep-v0";
@@ -32,6 +33,7 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     let folders = auditable.parent().map(Path::to_owned).into_iter().chain(env::split_paths(&path));
     cargo.env("PATH", env::join_paths(folders).context("extend PATH")?);
     cargo.args(["auditable", "build", "--release", "--locked", "--package", "weir-server"]);
+    cargo.args(EMBED);
     // Flags of the caller's environment stay in force. The separator is the one that cargo uses for paths with blanks.
     let mut flags: Vec<String> =
         env::var("RUSTFLAGS").unwrap_or_default().split_whitespace().map(str::to_owned).collect();
@@ -46,6 +48,7 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     step("no build path in the binary", || clean(&binary, &prefixes))?;
     step("debug information in a file of its own", || separate_debug(&binary))?;
     step("the binary lists its crates", || lists_its_crates(&binary))?;
+    step("the binary has its pages", || pages::check(&binary))?;
     step("bill of materials", || sbom::run(workspace, Some(&binary.with_extension("cdx.json"))))
 }
 

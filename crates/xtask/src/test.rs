@@ -7,7 +7,8 @@ use crate::dashboard::{self, wasm_cargo};
 use crate::setup::{self, Purpose};
 use crate::workspace::{Mode, Workspace, call, step};
 use crate::{
-    chart, checkers, clients, dependencies, guide, image, layers, openapi, protos, sqlx, tidy,
+    chart, checkers, clients, dependencies, guide, image, layers, openapi, pages, protos, sqlx,
+    tidy,
 };
 
 pub fn run(workspace: &Workspace) -> Result<()> {
@@ -40,9 +41,10 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     step("SQL descriptions", || sqlx::run(workspace, Mode::Check))?;
     step("instructions of the pure parts", || instructions::run(workspace, Mode::Check))?;
     step("generated code", || protos::run(workspace, Mode::Check))?;
-    let weir = step("server", || workspace.build_server())?;
-    step("API documents", || openapi::run(workspace, Mode::Check))?;
-    step("image", || image::run(workspace))?;
+    let weir = step("server", || workspace.build_whole_server())?;
+    step("pages in the server", || pages::check(&weir))?;
+    step("API documents", || openapi::run(workspace, &weir, Mode::Check))?;
+    step("image", || image::run(workspace, &weir))?;
     step("clients", || clients::run(workspace, &weir, &[]))?;
     println!("== tests");
     call(workspace.cargo().args(["test", "--workspace", "--no-fail-fast"]).env("WEIR_BIN", weir))

@@ -9,6 +9,9 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
 
+/// The option with which the server contains its pages, and is not built without them.
+pub const EMBED: [&str; 2] = ["--features", "weir-server/embed"];
+
 /// The tree we work in and the folders outside it.
 #[derive(Debug)]
 pub struct Workspace {
@@ -72,9 +75,18 @@ impl Workspace {
         Ok(file)
     }
 
-    /// The server's program, built if it is not fresh.
+    /// The server's program, built if it is not fresh. It reads the dashboard and the guide from their folders.
     pub fn build_server(&self) -> Result<PathBuf> {
-        call(self.cargo().args(["build", "--package", "weir-server"]))?;
+        self.build_server_with(&[])
+    }
+
+    /// The same with the dashboard and the guide inside, as a release has them.
+    pub fn build_whole_server(&self) -> Result<PathBuf> {
+        self.build_server_with(&EMBED)
+    }
+
+    fn build_server_with(&self, features: &[&str]) -> Result<PathBuf> {
+        call(self.cargo().args(["build", "--package", "weir-server"]).args(features))?;
         Ok(self.target.join("debug").join("weir"))
     }
 }

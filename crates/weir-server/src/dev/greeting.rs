@@ -7,10 +7,15 @@ use serde_json::json;
 
 use super::addresses::Addresses;
 use super::demo::Demo;
+use crate::dashboard;
 
 /// Prints addresses and commands for people, or one line of JSON for programs.
 pub fn print(addresses: &Addresses, demo: &Demo, as_json: bool) -> anyhow::Result<()> {
-    let text = if as_json { line(addresses, demo) } else { welcome(addresses, demo) };
+    let text = if as_json {
+        line(addresses, demo)
+    } else {
+        welcome(addresses, demo, dashboard::is_built())
+    };
     let mut out = std::io::stdout();
     writeln!(out, "{text}").and_then(|()| out.flush()).context("print what to open")
 }
@@ -29,7 +34,8 @@ fn line(addresses: &Addresses, demo: &Demo) -> String {
     .to_string()
 }
 
-fn welcome(addresses: &Addresses, demo: &Demo) -> String {
+/// `with_dashboard` is false for a binary that was built without one.
+fn welcome(addresses: &Addresses, demo: &Demo, with_dashboard: bool) -> String {
     let Addresses { control, gates, redis_url, .. } = addresses;
     // `redis-cli` takes the password only from an address that names the account.
     let redis_url = redis_url.replacen("redis://:", "redis://default:", 1);
@@ -37,11 +43,16 @@ fn welcome(addresses: &Addresses, demo: &Demo) -> String {
     let gate = gates.first().map_or("", String::as_str);
     let second =
         gates.get(1).map_or(String::new(), |gate| format!("\n  export WEIR_GATE_URL_2={gate}"));
+    let dashboard = if with_dashboard {
+        control
+    } else {
+        "none, this binary was built without it: cargo xtask release"
+    };
     format!(
         "
 Weir is running.
 
-  Dashboard   {control}
+  Dashboard   {dashboard}
               sign in with {email} / {password}
   API docs    {control}/docs
   Gates       {gates}
@@ -68,26 +79,32 @@ Ctrl-C stops everything that was started here.",
 mod tests {
     use super::*;
 
-    /// Other commands and the clients read these names.
-    #[test]
-    fn printed_variables_are_those_that_commands_and_clients_read() {
+    fn addresses() -> Addresses {
         let text = |text: &str| text.to_owned();
-        let addresses = Addresses {
+        Addresses {
             control: text("http://localhost:8080"),
             gates: vec![text("http://localhost:8081"), text("http://localhost:8082")],
             database_url: text("postgres://x"),
             control_database_url: text("postgres://x"),
             gate_database_url: text("postgres://x"),
             redis_url: text("redis://x"),
-        };
-        let demo = Demo {
-            email: text("demo@example.com"),
-            password: text("p"),
-            tenant: text("tenant_x"),
-            api_key: text("weir_x"),
+        }
+    }
+
+    fn demo() -> Demo {
+        Demo {
+            email: "demo@example.com".to_owned(),
+            password: "p".to_owned(),
+            tenant: "tenant_x".to_owned(),
+            api_key: "weir_x".to_owned(),
             writes: true,
-        };
-        let shown = welcome(&addresses, &demo);
+        }
+    }
+
+    /// Other commands and the clients read these names.
+    #[test]
+    fn printed_variables_are_those_that_commands_and_clients_read() {
+        let shown = welcome(&addresses(), &demo(), true);
         for line in [
             "  export WEIR_URL=http://localhost:8080\n",
             "  export WEIR_GATE_URL=http://localhost:8081\n",
@@ -106,5 +123,14 @@ mod tests {
         for readme in readmes {
             assert!(readme.contains("WEIR_GATE_URL") && !readme.contains("WEIR_URL"), "{readme}");
         }
+    }
+
+    #[test]
+    fn address_of_the_dashboard_is_printed_only_if_there_is_one() {
+        let with = welcome(&addresses(), &demo(), true);
+        assert!(with.contains("  Dashboard   http://localhost:8080\n"), "{with}");
+        let without = welcome(&addresses(), &demo(), false);
+        let hint = "  Dashboard   none, this binary was built without it: cargo xtask release\n";
+        assert!(without.contains(hint), "{without}");
     }
 }

@@ -22,6 +22,9 @@ RULE = {
 def main(control, gate, email, password):
     until(f"{control}/readyz", lambda: ask(control, "/readyz")[0] == 200)
     until(f"{gate}/readyz", lambda: ask(gate, "/readyz")[0] == 200)
+    # The image has no other copy of these pages than the one in the binary.
+    for page in ("/", "/guide/"):
+        expect(200, ask(control, page))
     token = expect(200, ask(control, "/api/v1/auth/login", {"email": email, "password": password}))["access_token"]
     tenant = expect(201, ask(control, "/api/v1/tenants", {"name": email}, token))["id"]
     expect(201, ask(control, f"/api/v1/tenants/{tenant}/rules", RULE, token))
