@@ -34,6 +34,12 @@ struct VerifyArgs {
     /// A file with what an earlier run printed: those entries must still be there unchanged, unless they were purged
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
+    /// The shortest retention in days that the control planes had, 30 to 3660: no purge can have removed younger entries
+    #[arg(
+        long = "audit-days", default_value_t = 30,
+        value_parser = clap::value_parser!(u16).range(30..=3660)
+    )]
+    days: u16,
 }
 
 pub async fn run(args: AuditArgs) -> anyhow::Result<()> {
@@ -48,7 +54,8 @@ pub async fn run(args: AuditArgs) -> anyhow::Result<()> {
     let mut chains = Chains::new(&store, args.tenant);
     while let Some(chain) = chains.next().await? {
         missing.remove(&chain.to_string());
-        let report = store.verify_audit_chain(chain).await.context("read the audit log")?;
+        let report =
+            store.verify_audit_chain(chain, args.days).await.context("read the audit log")?;
         verified += 1;
         let defect = match (report.broken, recorded.get(&chain.to_string())) {
             (Some(defect), _) => Some(defect.to_string()),

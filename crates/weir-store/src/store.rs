@@ -278,10 +278,15 @@ impl Store {
         chain::chains(&mut self.open("BEGIN READ ONLY").await?, after).await
     }
 
-    /// Verifies an audit chain as of one moment. Requires the owner's role.
-    pub async fn verify_audit_chain(&self, id: ChainId) -> Result<ChainReport, StoreError> {
+    /// Verifies an audit chain as of one moment, with the retention in days that each purge must have kept. Requires the
+    /// owner's role.
+    pub async fn verify_audit_chain(
+        &self,
+        id: ChainId,
+        days: u16,
+    ) -> Result<ChainReport, StoreError> {
         let mut tx = self.open("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
-        let report = chain::verify(&mut tx, id).await?;
+        let report = chain::verify(&mut tx, id, days).await?;
         tx.commit().await?;
         Ok(report)
     }

@@ -52,6 +52,14 @@ pub enum ChainBreak {
     /// The newest entry is not the one that the table of chains names as the head.
     #[error("entry {0} is not the head that was recorded with it")]
     Head(u64),
+    /// This entry records the purge of entries that were younger than the retention.
+    #[error("entry {seq} records a purge of entries that were less than {days} days old")]
+    Early {
+        /// The entry `audit.purge`.
+        seq: u64,
+        /// The retention.
+        days: u16,
+    },
     /// Entries up to this one are missing, and no entry of the chain records that they were purged.
     #[error("entries up to {0} are gone and no entry `audit.purge` states it")]
     Purge(u64),
@@ -110,10 +118,11 @@ pub(crate) async fn chains(
     Ok(rows.into_iter().map(|row| ChainId::of(row.chain, &row.kind)).collect())
 }
 
-/// Verifies a chain from its first entry to its head.
+/// Verifies a chain from its first entry to its head. No purge of it can have removed an entry before it was `days` old.
 pub(crate) async fn verify(
     conn: &mut PooledConnection,
     chain: ChainId,
+    days: u16,
 ) -> Result<ChainReport, StoreError> {
     let head = head(conn, chain).await?;
     let mut report = ChainReport { entries: 0, head: ChainHead::of(&head), broken: None };
@@ -146,8 +155,33 @@ pub(crate) async fn verify(
         report.broken = Some(ChainBreak::Missing(unsigned(seq + 1)));
     } else if seq > head.seq || hash != head.hash {
         report.broken = Some(ChainBreak::Head(unsigned(seq)));
+    } else if let Some(seq) = early_purge(conn, chain, days).await? {
+        report.broken = Some(ChainBreak::Early { seq: unsigned(seq), days });
     }
     Ok(report)
+}
+
+/// The first entry that records a purge of younger entries. The time of a purge is its own, as the database assigned it.
+async fn early_purge(
+    conn: &mut PooledConnection,
+    chain: ChainId,
+    days: u16,
+) -> Result<Option<i64>, StoreError> {
+    let seq = sqlx::query_scalar!(
+        "-- audit.early_purge
+        SELECT min(e.seq) FROM audit_entries e
+        WHERE e.chain = $1
+            AND e.action = 'audit.purge'
+            AND e.actor_kind = 'system'
+            AND CASE jsonb_typeof(e.after -> 'newest_at_s') WHEN 'number' THEN
+                (e.after ->> 'newest_at_s')::numeric > extract(epoch FROM e.at) - $2::integer * 86400
+            END",
+        chain.stored(),
+        i32::from(days),
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(seq)
 }
 
 /// Whether an entry that was once the head still exists with the same hash, or was purged since.
