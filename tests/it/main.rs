@@ -7,6 +7,7 @@ mod alert_rules;
 mod audit;
 mod buffered_charges;
 mod ceilings;
+mod capacity;
 mod check_flow;
 mod concurrency;
 mod control_planes;

@@ -10,7 +10,7 @@ use weir_local::{Launch, ScratchDir, StopSignal, WatchedProcess};
 use crate::harness::{base_port, binary, folder, print, seconds, until};
 
 /// One marked block of a page.
-enum Step {
+pub enum Step {
     /// A file to create.
     File { name: String, text: String },
     /// Commands for one shell, whose variables remain set, and their output.
@@ -150,7 +150,7 @@ fn script(greeting: &str, steps: &[Step]) -> String {
 }
 
 /// The marked blocks. The output of commands is in the block of text right after them.
-fn steps(page: &str) -> Vec<Step> {
+pub fn steps(page: &str) -> Vec<Step> {
     let mut steps = Vec::new();
     for part in page.split(MARK).skip(1) {
         let (title, rest) = part.split_once("-->\n").expect("a mark ends its line");
@@ -169,6 +169,17 @@ fn steps(page: &str) -> Vec<Step> {
     }
     assert!(!steps.is_empty(), "no block is marked");
     steps
+}
+
+/// A shell that finds the binary under test as `weir`, and ends at the first command that fails.
+pub fn shell(script: &str) -> Command {
+    let programs = binary().parent().expect("a program is in a folder").to_owned();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths([programs].into_iter().chain(std::env::split_paths(&path)));
+    let mut shell = Command::new("bash");
+    shell.args(["-euxo", "pipefail", "-c", script]).stdin(Stdio::null());
+    shell.env("PATH", path.expect("folders without colons"));
+    shell
 }
 
 /// The block at the beginning of `text`, and the text after it.

@@ -6,6 +6,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 mod audit;
+mod capacity;
 mod check_redis;
 mod config;
 mod dashboard;
@@ -58,6 +59,8 @@ enum Command {
     Health(health::HealthArgs),
     /// Report whether Weir can use a Redis; exits with 0 if it can
     CheckRedis(Box<check_redis::CheckRedisArgs>),
+    /// Estimate how many gates and which Redis a load needs
+    Capacity(capacity::CapacityArgs),
     /// Print the key with which gates sign deferred jobs, derived from the signing key of the control plane
     WebhookKey(webhook_key::WebhookKeyArgs),
     /// Print the OpenAPI documents of both planes
@@ -87,6 +90,7 @@ fn main() -> ExitCode {
             Command::Audit(args) => audit::run(args).await,
             Command::Health(args) => health::run(args).await,
             Command::CheckRedis(args) => check_redis::run(*args).await,
+            Command::Capacity(args) => capacity::run(&args),
             Command::WebhookKey(args) => webhook_key::run(&args),
             Command::Openapi(args) => openapi::run(&args),
             Command::RulesAsCode(command) => return rules_as_code::run(command).await,
