@@ -19,7 +19,7 @@ pub use oidc::OidcServer;
 pub use process::{Server, binary, folder, send_signal, weir};
 pub use programs::installed;
 pub use span_receiver::{ReceivedSpan, SpanReceiver};
-pub use stack::{GateSettings, PATIENT_MS, Stack, shared, signing_key};
+pub use stack::{GateSettings, PATIENT_MS, Stack, control_env, shared, signing_key, start_control};
 pub use tenant::{Rule, Tenant};
 
 const LOOK_AGAIN: Duration = Duration::from_millis(5);

@@ -77,6 +77,8 @@ impl ControlError {
     }
 }
 
+const OLDER_SCHEMA: &str = "the schema is older than this release: run weir migrate";
+
 fn of_store(error: StoreError) -> Problem {
     match error {
         StoreError::Conflict(constraint) => of_constraint(constraint),
@@ -86,8 +88,10 @@ fn of_store(error: StoreError) -> Problem {
         error @ StoreError::Unavailable(_) => {
             Problem::unavailable("the database is not available at the moment").caused_by(error)
         }
+        error @ StoreError::OlderSchema(_) => Problem::unavailable(OLDER_SCHEMA).caused_by(error),
         error @ (StoreError::Corrupt { .. }
         | StoreError::LoginRefused { .. }
+        | StoreError::RestoredWithoutRoles { .. }
         | StoreError::Unconfined { .. }
         | StoreError::OtherLayout { .. }) => Problem::internal(error),
     }

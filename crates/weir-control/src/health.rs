@@ -5,6 +5,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use weir_http::json::Json;
 use weir_http::problem::Problem;
+use weir_store::StoreError;
 
 use crate::error::ControlError;
 use crate::state::ControlState;
@@ -24,14 +25,18 @@ pub(crate) async fn healthz() -> Json<Health> {
     Json(Health { status: "ok" })
 }
 
-/// Whether the database answers.
+/// Whether the database answers, and has every migration of this release.
 #[utoipa::path(get, path = "/readyz", operation_id = "readyz", tag = "health", security(()),
     responses((status = 200, description = "Ready", body = Health)))]
 pub(crate) async fn readyz(
     State(control): State<ControlState>,
 ) -> Result<Json<Health>, ControlError> {
-    control.store.ping().await.map_err(|error| {
-        Problem::unavailable("the database is not available at the moment").caused_by(error)
-    })?;
-    Ok(Json(Health { status: "ok" }))
+    match control.store.assert_schema().await {
+        Ok(()) => Ok(Json(Health { status: "ok" })),
+        Err(error @ StoreError::OlderSchema(_)) => Err(error.into()),
+        Err(error) => {
+            let detail = "the database is not available at the moment";
+            Err(Problem::unavailable(detail).caused_by(error).into())
+        }
+    }
 }

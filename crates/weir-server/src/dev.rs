@@ -175,6 +175,7 @@ async fn run_on(
         database_url: SecretString::from(addresses.database_url.clone()),
         control_password: Some(SecretString::from(control_password)),
         gate_password: Some(SecretString::from(gate_password)),
+        backup_password: None,
     };
     migrate::migrate(&migration).await?;
     let mut listeners = listeners.into_iter();

@@ -34,7 +34,7 @@ use crate::config::{
 use crate::decisions::Delivery;
 use crate::running::Running;
 use crate::telemetry::{self, Lines};
-use crate::{dashboard, descriptors, edge, lifecycle, operations};
+use crate::{dashboard, descriptors, edge, lifecycle, migrate, operations};
 
 /// The pause between two checks of a login's rights while Postgres is unavailable.
 const CONFINE_EVERY: Duration = Duration::from_secs(1);
@@ -75,12 +75,15 @@ pub async fn run(mut args: ServeArgs) -> anyhow::Result<()> {
 }
 
 /// Ends the process if the login of a plane has too many rights. The plane starts without waiting for the check, because
-/// Postgres can be unavailable; the check is repeated until Postgres answers.
+/// Postgres can be unavailable or not yet migrated; the check is repeated until Postgres answers. While it is migrated, the login
+/// can lack rights that it will have.
 fn confine(store: Store, plane: &'static str, running: &Running) {
     running.spawn_check("rights in postgres", async move {
+        let mut migrates = false;
         loop {
             match store.assert_confined().await {
                 Ok(()) => return Ok(()),
+                Err(StoreError::Corrupt { .. } | StoreError::LoginRefused { .. }) if migrates => {}
                 Err(
                     error @ (StoreError::Unconfined { .. }
                     | StoreError::LoginRefused { .. }
@@ -89,8 +92,9 @@ fn confine(store: Store, plane: &'static str, running: &Running) {
                     let error = anyhow::Error::new(error);
                     return Err(error.context(format!("check the rights of {plane} in postgres")));
                 }
-                Err(_) => tokio::time::sleep(CONFINE_EVERY).await,
+                Err(error) => migrates |= matches!(error, StoreError::OlderSchema(_)),
             }
+            tokio::time::sleep(CONFINE_EVERY).await;
         }
     });
 }
@@ -156,6 +160,7 @@ pub fn start_control(
         Store::connect(settings.database_url.expose_secret(), Role::App, &PoolSettings::default())
             .context("read the address of postgres")?;
     confine(store.clone(), "the control plane", running);
+    migrate::compare_schema(store.clone(), "the control plane", running);
     compare_layout(store.clone(), running);
     let redis = settings.redis;
     verify_redis(redis.clone(), running);
@@ -227,6 +232,7 @@ pub fn start_gate(
             .context("read the address of postgres")?;
     let rls = settings.rls.map(listen).transpose()?;
     confine(store.clone(), "the gate", running);
+    migrate::compare_schema(store.clone(), "the gate", running);
     compare_layout(store.clone(), running);
     let redis = settings.redis;
     verify_redis(redis.clone(), running);

@@ -107,8 +107,9 @@ impl PooledConnection {
 
     /// Opens a transaction with these statements, which are sent at once.
     pub(crate) async fn begin(&mut self, statements: &str) -> Result<(), Error> {
-        self.execute(sqlx::raw_sql(AssertSqlSafe(statements.to_owned()))).await?;
+        // A refused statement leaves the transaction open.
         self.state = State::InTransaction;
+        self.execute(sqlx::raw_sql(AssertSqlSafe(statements.to_owned()))).await?;
         Ok(())
     }
 

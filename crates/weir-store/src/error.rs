@@ -47,6 +47,18 @@ pub enum StoreError {
         #[source]
         source: Box<dyn Error + Send + Sync>,
     },
+    /// The schema lacks something that this release uses.
+    #[error("the schema is older than this release: run weir migrate")]
+    OlderSchema(#[source] Option<Box<dyn Error + Send + Sync>>),
+    /// The database was restored on a server that did not have these roles.
+    #[error(
+        "the database was restored without its roles, and lacks {missing}: drop it, run weir migrate --roles-only, and restore it \
+         again"
+    )]
+    RestoredWithoutRoles {
+        /// The roles, or what follows from them.
+        missing: String,
+    },
     /// A bug or damaged data. A retry fails as well.
     #[error("database misused or damaged: {what}")]
     Corrupt {
@@ -99,6 +111,15 @@ impl StoreError {
         Self::Corrupt { what: what.into(), source: None }
     }
 
+    /// The error of a transaction that could not begin. Its statements name only one thing that can be missing: the role.
+    pub(crate) fn of_begin(error: sqlx::Error) -> Self {
+        let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+        if code.is_some_and(|code| code == INVALID_VALUE) {
+            return Self::OlderSchema(Some(Box::new(error)));
+        }
+        error.into()
+    }
+
     /// Whether the server cancelled a statement that took too long.
     pub(crate) fn is_cancelled(&self) -> bool {
         let Self::Unavailable(source) = self else { return false };
@@ -138,6 +159,9 @@ impl From<sqlx::Error> for StoreError {
                 source: Box::new(error),
             };
         }
+        if database.code().is_some_and(|code| MISSING_IN_SCHEMA.contains(&&*code)) {
+            return Self::OlderSchema(Some(Box::new(error)));
+        }
         if database.code().is_some_and(|code| LOST_STATEMENT.contains(&&*code)) {
             return Self::Corrupt { what: POOLER.to_owned(), source: Some(Box::new(error)) };
         }
@@ -147,6 +171,10 @@ impl From<sqlx::Error> for StoreError {
 
 /// A statement was cancelled, after its timeout.
 const CANCELLED: &str = "57014";
+/// The value of a setting does not exist.
+const INVALID_VALUE: &str = "22023";
+/// A table, a column or a function does not exist.
+const MISSING_IN_SCHEMA: [&str; 3] = ["42P01", "42703", "42883"];
 /// A prepared statement does not exist, or exists already.
 const LOST_STATEMENT: [&str; 2] = ["26000", "42P05"];
 const POOLER: &str = "a pooler before postgres loses prepared statements: end the database URL with \

@@ -32,11 +32,13 @@ mod page;
 mod password_resets;
 mod profile_revisions;
 mod profiles;
+mod roles;
 mod rule_revisions;
 mod rulebook;
 mod rulebook_load;
 mod rules;
 mod samples;
+mod schema;
 mod second_factors;
 mod served;
 mod sessions;
@@ -95,12 +97,13 @@ pub use rules::{
 pub use samples::{
     PIECES_AT_ONCE, SampleExtent, SampleHead, SamplePiece, SampleRow, SampleSpan, Samples,
 };
+pub use schema::{MIGRATOR, Migrated};
 pub use second_factors::{SecondFactorRow, SecondFactors};
 pub use sessions::{
     Membership, NewSession, Person, Rotated, Rotation, SESSIONS_MAX, SessionRow, Sessions,
 };
 pub use signups::{NewSignup, SignupRow, Signups};
-pub use store::{MIGRATOR, PoolSettings, Role, Store};
+pub use store::{PoolSettings, Role, Store};
 pub use sweep::Sweep;
 pub use tallies::{
     Counted, DropCount, Flush, Resolution, RuleTally, STEP_MS, STEPS_RETAINED_MS, StepRow, Tallies,

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::PgPool;
-use sqlx::migrate::Migrator;
 use sqlx::postgres::PgPoolOptions;
 use tokio::sync::mpsc::Sender;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -17,9 +16,6 @@ use crate::hosts::Hosts;
 use crate::rulebook::{self, RulebookChanges, RulebookVersion};
 use crate::rulebook_load::{self, WholeLoad};
 use crate::tx::{Scope, Tx};
-
-/// The migrations, embedded in the crate.
-pub static MIGRATOR: Migrator = sqlx::migrate!("../../migrations");
 
 /// A pool of connections under one role. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -103,6 +99,10 @@ impl Role {
 }
 
 impl Store {
+    pub(crate) fn pool(&self) -> &PgPool {
+        &self.pool
+    }
+
     /// The role that this pool assumes.
     pub(crate) fn role(&self) -> Role {
         self.role
@@ -134,12 +134,13 @@ impl Store {
         Self { answer_timeout, ..self.clone() }
     }
 
-    /// Migrates the schema. Of two concurrent migrations, the second waits and then has nothing to do.
-    pub async fn migrate(&self) -> Result<(), StoreError> {
-        MIGRATOR.run(&self.pool).await.map_err(|error| match error {
-            sqlx::migrate::MigrateError::Execute(error) => error.into(),
-            other => StoreError::Corrupt { what: other.to_string(), source: Some(Box::new(other)) },
-        })
+    /// Returns the same pool under a role of this name.
+    #[cfg(test)]
+    #[must_use]
+    pub(crate) fn with_role_of_a_test(&self, role: &str) -> Self {
+        let own = self.role().name().unwrap_or_default();
+        let session_settings = self.session_settings.replace(own, role).into();
+        Self { session_settings, ..self.clone() }
     }
 
     /// Checks that Postgres replies.
@@ -185,7 +186,7 @@ impl Store {
         if connection.begin(begin).await.is_err() {
             drop(connection);
             connection = self.connection().await?;
-            connection.begin(begin).await?;
+            connection.begin(begin).await.map_err(StoreError::of_begin)?;
         }
         Ok(connection)
     }

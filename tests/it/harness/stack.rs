@@ -221,7 +221,7 @@ impl Stack {
     }
 }
 
-fn control_env(
+pub fn control_env(
     database_url: String,
     redis_url: String,
     signing_key: &str,
@@ -238,7 +238,7 @@ fn control_env(
     ]
 }
 
-fn start_control(folder: PathBuf, env: &[(&'static str, String)]) -> Server {
+pub fn start_control(folder: PathBuf, env: &[(&'static str, String)]) -> Server {
     let address = free_address();
     let mut env = env.to_vec();
     env.push(("WEIR_CONTROL_ADDR", address.clone()));

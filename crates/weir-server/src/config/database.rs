@@ -40,6 +40,15 @@ pub struct MigrateArgs {
     /// A file that holds the above
     #[arg(long, env = "WEIR_GATE_DATABASE_PASSWORD_FILE")]
     pub gate_database_password_file: Option<PathBuf>,
+    /// The password of `weir_backup`, a login for `pg_dump`, which is then created or changed
+    #[arg(long, env = "WEIR_BACKUP_DATABASE_PASSWORD", hide_env_values = true)]
+    pub backup_database_password: Option<String>,
+    /// A file that holds the above
+    #[arg(long, env = "WEIR_BACKUP_DATABASE_PASSWORD_FILE")]
+    pub backup_database_password_file: Option<PathBuf>,
+    /// Only create the roles that a dump names, on a server into which it is restored next
+    #[arg(long)]
+    pub roles_only: bool,
 }
 
 /// Checked settings of `weir migrate`.
@@ -50,6 +59,8 @@ pub struct Migration {
     /// The new passwords of the planes' logins, where given.
     pub control_password: Option<SecretString>,
     pub gate_password: Option<SecretString>,
+    /// The new password of the login of backups, where given.
+    pub backup_password: Option<SecretString>,
 }
 
 impl DatabaseArgs {
@@ -74,8 +85,11 @@ impl MigrateArgs {
         let (direct, file) = (&self.gate_database_password, &self.gate_database_password_file);
         let gate_password =
             problems.password("WEIR_GATE_DATABASE_PASSWORD", direct.as_deref(), file.as_ref());
+        let (direct, file) = (&self.backup_database_password, &self.backup_database_password_file);
+        let backup_password =
+            problems.password("WEIR_BACKUP_DATABASE_PASSWORD", direct.as_deref(), file.as_ref());
         problems.none()?;
-        Ok(Migration { database_url, control_password, gate_password })
+        Ok(Migration { database_url, control_password, gate_password, backup_password })
     }
 }
 

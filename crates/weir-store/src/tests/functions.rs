@@ -11,6 +11,7 @@ const FUNCTIONS: [(&str, &str); 60] = [
     ("weir_audit_hash", "every_direct_change_breaks_the_chain_where_it_happened"),
     ("weir_chain_audit", "untouched_chains_of_all_logs_verify"),
     ("weir_counted_rules", "busiest_rules_come_with_their_names_even_when_deleted"),
+    ("weir_create_backup_login", "login_of_backups_reads_all_rows_and_writes_none"),
     ("weir_create_login", "login_with_more_privileges_than_its_plane_is_refused_in_every_role"),
     ("weir_delete_old_changes", "old_changes_are_deleted_unless_a_row_refers_to_them"),
     (
@@ -71,6 +72,7 @@ const FUNCTIONS: [(&str, &str); 60] = [
         "every_resolution_reads_the_same_before_and_after_a_roll_up_and_with_late_minutes",
     ),
     ("weir_roll_up_usage", "checks_are_exact_and_samples_keep_the_greatest_of_the_day"),
+    ("weir_schema_versions", "schema_that_lacks_a_migration_is_older_and_one_with_more_is_not"),
     ("weir_session", "credential_sees_exactly_the_rows_it_opens"),
     ("weir_signup", "a_sign_up_is_seen_by_the_holder_of_its_token_and_by_the_owner"),
     (

@@ -1,10 +1,11 @@
 //! Migrations, roles, and rules that every table must follow.
 
+use sqlx::AssertSqlSafe;
 use weir_domain::counter::Layout;
 
 use super::*;
 use crate::test_support::{connect, login_url};
-use crate::{PoolSettings, Role};
+use crate::{MIGRATOR, Migrated, PoolSettings, Role, schema};
 
 #[tokio::test]
 async fn migrations_run_twice_and_by_two_processes_at_once() {
@@ -18,6 +19,96 @@ async fn migrations_run_twice_and_by_two_processes_at_once() {
     second.unwrap();
     one.migrate().await.unwrap();
     assert_eq!(one.rulebook_version().await.unwrap().number, 0);
+}
+
+#[tokio::test]
+async fn schema_that_lacks_a_migration_is_older_and_one_with_more_is_not() {
+    let database = database().await;
+    let newest = MIGRATOR.iter().map(|migration| migration.version).max().unwrap();
+    let planes = [&database.app, &database.gate];
+    for (change, older) in [
+        (format!("UPDATE _sqlx_migrations SET success = false WHERE version = {newest}"), true),
+        (format!("DELETE FROM _sqlx_migrations WHERE version = {newest}"), true),
+        (
+            "INSERT INTO _sqlx_migrations VALUES (20990101000000, 'later', now(), true, '', 0)"
+                .to_owned(),
+            false,
+        ),
+        ("DROP FUNCTION weir_schema_versions".to_owned(), true),
+    ] {
+        for plane in planes {
+            plane.assert_schema().await.unwrap();
+        }
+        let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();
+        raw(&mut tx, "CREATE TABLE saved AS SELECT * FROM _sqlx_migrations").await.unwrap();
+        unchecked(AssertSqlSafe(change.clone())).execute(tx.connection()).await.unwrap();
+        tx.commit().await.unwrap();
+        for plane in planes {
+            let compared = plane.assert_schema().await;
+            assert_eq!(matches!(compared, Err(StoreError::OlderSchema(_))), older, "{change}");
+            assert_eq!(compared.is_ok(), !older, "{change}");
+        }
+        let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();
+        raw(&mut tx, "DELETE FROM _sqlx_migrations").await.unwrap();
+        raw(&mut tx, "INSERT INTO _sqlx_migrations SELECT * FROM saved").await.unwrap();
+        raw(&mut tx, "DROP TABLE saved").await.unwrap();
+        tx.commit().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn older_release_leaves_a_newer_schema_as_it_is_and_one_of_another_line_is_refused() {
+    let name = "weir_migrated_by_a_newer_release";
+    weir_local::shared::postgres().create_database(name).unwrap();
+    let url = weir_local::shared::postgres().url(name);
+    let store = Store::connect(&url, Role::Owner, &PoolSettings::default()).unwrap();
+    assert_eq!(store.migrate().await.unwrap(), Migrated::UpToDate);
+    let all: &'static [_] = &MIGRATOR.migrations;
+    let older = schema::migrate(store.pool(), &all[..all.len() - 2]).await.unwrap();
+    assert_eq!(older, Migrated::Newer(2));
+    assert_eq!(store.migrate().await.unwrap(), Migrated::UpToDate);
+    // A release that has neither: it lacks the first migration, and the schema lacks its last one.
+    let mut tx = store.begin("tests", Scope::Service).await.unwrap();
+    raw(
+        &mut tx,
+        "DELETE FROM _sqlx_migrations WHERE version = (SELECT max(version) FROM _sqlx_migrations)",
+    )
+    .await
+    .unwrap();
+    tx.commit().await.unwrap();
+    let refused = schema::migrate(store.pool(), &all[1..]).await.unwrap_err().to_string();
+    assert!(refused.contains("another line of releases"), "{refused}");
+}
+
+#[tokio::test]
+async fn schema_without_the_roles_of_the_planes_is_older() {
+    let name = "weir_without_roles";
+    weir_local::shared::postgres().create_database(name).unwrap();
+    let url = weir_local::shared::postgres().url(name);
+    // No such role exists on the server that all tests of this process share.
+    let store = Store::connect(&url, Role::App, &PoolSettings::default()).unwrap();
+    let store = store.with_role_of_a_test("weir_app_of_nobody");
+    for _ in 0..3 {
+        let error = store.assert_schema().await.unwrap_err();
+        assert!(matches!(error, StoreError::OlderSchema(_)), "{}", error.reason());
+    }
+}
+
+#[tokio::test]
+async fn login_of_backups_reads_all_rows_and_writes_none() {
+    let database = database().await;
+    let (tenant_id, _) = full_tenant(&database, "a@example.com").await;
+    for password in ["the first password", "the second password"] {
+        database.owner.create_backup_login(password).await.unwrap();
+        let server = weir_local::shared::postgres();
+        let url = server.url_as(&database.name, "weir_backup", password);
+        let backup = connect(&url, Role::Owner);
+        let mut tx = backup.begin("tests", Scope::Service).await.unwrap();
+        raw(&mut tx, "SET LOCAL row_security = off").await.unwrap();
+        let tenants = texts(&mut tx, "SELECT id::text FROM tenants").await;
+        assert_eq!(tenants, [uuid::Uuid::from_u128(tenant_id.to_u128()).to_string()]);
+        assert!(raw(&mut tx, "DELETE FROM tenants").await.is_err());
+    }
 }
 
 #[tokio::test]
