@@ -11,8 +11,18 @@ use crate::metrics::{document, document_path, promtool};
 /// minute; `_` is no value. The clock begins at 0.
 type Row = (&'static str, &'static [(&'static str, &'static str, &'static str)]);
 
-const ROWS: [Row; 26] = [
+const ROWS: [Row; 28] = [
     ("WeirChecksWithoutRedis", &[("weir_degraded_checks_total", "5x90", "0+6x90")]),
+    (
+        "WeirGateDown",
+        &[
+            (r#"up{job="gates",instance="a"}"#, "1x90", "1x80 0x9"),
+            (r#"weir_redis_up{job="gates",instance="a"}"#, "1x90", "1x80 _x9"),
+            // Another program.
+            (r#"up{job="shop",instance="a"}"#, "0x90", "0x90"),
+        ],
+    ),
+    ("WeirNoGate", &[("weir_redis_up", "1x90", "_x90")]),
     ("WeirGateWithoutRedis", &[("weir_redis_up", "1x90", "0x90")]),
     ("WeirRedisLostData", &[("weir_redis_data_lost_total", "3x90", "0x84 1x5")]),
     (

@@ -116,9 +116,28 @@ async fn promtool_accepts_the_metrics_of_both_planes_and_the_alert_rules() {
 }
 
 #[test]
+fn promtool_accepts_the_configuration_of_the_page() {
+    let page = document("metrics.md");
+    let block = page.split_once("```yaml\n").and_then(|(_, rest)| rest.split_once("```\n"));
+    let scratch = weir_local::ScratchDir::create().expect("a scratch folder");
+    let file = scratch.path().join("prometheus.yml");
+    std::fs::write(&file, block.expect("the page has the configuration").0).expect("writable");
+    let rules = scratch.path().join("prometheus-alerts.yml");
+    std::fs::write(rules, document("prometheus-alerts.yml")).expect("writable");
+    promtool(&["check", "config", &file.display().to_string()], "");
+}
+
+#[test]
 fn dashboard_is_json_and_its_panels_ask_something() {
     let dashboard: Value =
         serde_json::from_str(&document("grafana-dashboard.json")).expect("a dashboard is JSON");
+    for variable in dashboard["templating"]["list"].as_array().expect("variables") {
+        let is_pattern = variable["type"] == "textbox";
+        assert!(
+            !is_pattern || variable["query"] == ".*",
+            "jobs have other names elsewhere: {variable}"
+        );
+    }
     let panels = dashboard["panels"].as_array().expect("panels");
     for panel in panels {
         let targets = panel["targets"].as_array().expect("targets");
