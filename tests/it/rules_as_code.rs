@@ -1,6 +1,7 @@
 //! Rules as code: the commands with real files, their exit codes, and the gates that serve the result.
 
 mod alerts;
+mod ci;
 mod killed;
 mod schema;
 

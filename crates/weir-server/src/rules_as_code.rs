@@ -21,6 +21,7 @@ mod apply;
 mod ask;
 mod check;
 mod diff;
+mod differences;
 mod export;
 mod files;
 mod folder;

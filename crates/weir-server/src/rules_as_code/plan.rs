@@ -9,6 +9,7 @@ use weir_wire::apply::{
 use weir_wire::problem::FieldProblem;
 
 use super::api::{Address, Api, Applied};
+use super::differences::differences;
 use super::files::FilesArgs;
 use super::output::{Colour, OutputArgs, print_findings, say, say_json, say_painted, warn};
 use crate::terminal;
@@ -145,9 +146,9 @@ fn lines(output: &OutputArgs, plan: &ApplyAnswer) -> Vec<String> {
         let title = format!("{sign} {label}{adopted}");
         lines.push(output.paint(Colour::Yellow, &title));
         for change in &object.changes {
-            let (before, after) = (short(&change.before), short(&change.after));
-            let line = format!("    {}: {before} -> {after}", change.field);
-            lines.push(terminal::escaped(&line));
+            let parts = differences(&change.field, &change.before, &change.after);
+            let shown = parts.iter().map(|part| terminal::escaped(&format!("    {part}")));
+            lines.extend(shown);
         }
         let author = object.last_changed_by.as_ref();
         let author = author.map(|author| author.name.as_deref().unwrap_or("the system"));
@@ -165,25 +166,6 @@ fn lines(output: &OutputArgs, plan: &ApplyAnswer) -> Vec<String> {
     lines
 }
 
-/// A value in one line. Its fields are sorted, because the database returns those before a change in an order of its own.
-fn short(value: &Value) -> String {
-    let mut value = value.clone();
-    value.sort_all_objects();
-    value.to_string()
-}
-
 fn time(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_before_and_after_a_change_have_their_fields_in_one_order() {
-        let before = json!([{ "limit": 5, "algorithm": "fixed_window" }]);
-        let after = json!([{ "algorithm": "fixed_window", "limit": 6 }]);
-        assert_eq!(short(&before).replace('5', "6"), short(&after));
-    }
 }
