@@ -1,5 +1,6 @@
 //! Common parts of the tests: a stack of real processes, its users, and waits with a deadline.
 
+mod certificate;
 mod dev;
 mod http;
 mod mail;
@@ -12,6 +13,7 @@ mod tenant;
 
 use std::time::{Duration, Instant};
 
+pub use certificate::Certificate;
 pub use dev::{Dev, base_port, listens, processes_with};
 pub use http::{Http, Reply, send, try_send};
 pub use mail::{MailServer, MailServerOptions};

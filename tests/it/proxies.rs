@@ -9,6 +9,7 @@ mod slow;
 use serde_json::{Value, json};
 
 use self::application::Application;
+pub use self::proxy::nginx_main;
 use self::proxy::{Proxy, Surroundings, documented};
 use crate::harness::{GateSettings, Server, Tenant, shared};
 

@@ -3,11 +3,10 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use serde_json::{Value, json};
 use weir_local::{Redis, RedisOptions, ScratchDir, free_port};
 
-use crate::harness::{GateSettings, Server, Stack, Tenant, seconds, until};
+use crate::harness::{Certificate, GateSettings, Server, Stack, Tenant, seconds, until};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn checks_are_encrypted_to_a_redis_with_a_trusted_certificate() {
@@ -54,14 +53,7 @@ async fn checks_are_encrypted_to_a_redis_with_a_trusted_certificate() {
 /// Creates an authority and a certificate for Redis, which opens a second port with it. Returns the address of that port and
 /// the file of the authority.
 fn speak_tls(redis: &Redis) -> (String, PathBuf) {
-    let mut params = CertificateParams::new(Vec::new()).expect("no names");
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let key = KeyPair::generate().expect("a key");
-    let authority = params.self_signed(&key).expect("a certificate of its own");
-    let issuer = Issuer::new(params, key);
-    let key = KeyPair::generate().expect("a key");
-    let params = CertificateParams::new(vec!["localhost".to_owned()]).expect("a name");
-    let certificate = params.signed_by(&key, &issuer).expect("a certificate");
+    let pem = Certificate::of_a_private_authority();
     let folder = redis.data_dir();
     let written = |name: &str, text: &str| {
         let path = folder.join(name);
@@ -71,8 +63,8 @@ fn speak_tls(redis: &Redis) -> (String, PathBuf) {
         std::fs::set_permissions(&path, mode).expect("a file of ours");
         path
     };
-    let file = written("redis.crt", &certificate.pem());
-    let key = written("redis.key", &key.serialize_pem());
+    let file = written("redis.crt", &pem.signed);
+    let key = written("redis.key", &pem.key);
     let port = free_port().expect("a port is free");
     let said = redis.command(&format!(
         "CONFIG SET tls-auth-clients no tls-cert-file {} tls-key-file {} tls-port {port}",
@@ -81,7 +73,7 @@ fn speak_tls(redis: &Redis) -> (String, PathBuf) {
     ));
     assert_eq!(said.expect("Redis takes settings"), "+OK\r\n");
     let url = format!("rediss://:{}@localhost:{port}/0", redis.password());
-    (url, written("authority.crt", &authority.pem()))
+    (url, written("authority.crt", &pem.authority))
 }
 
 async fn check(tenant: &Tenant<'_>, gate: &Server) -> Value {

@@ -184,7 +184,7 @@ fn launch(kind: Kind, folder: &Path, other_port: u16) -> Launch {
 }
 
 /// The part of nginx' configuration that Debian's package brings.
-fn nginx_main(folder: &Path) -> String {
+pub fn nginx_main(folder: &Path) -> String {
     let folder = folder.display();
     let paths: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .map(|name| format!("{name}_temp_path {folder}/{name};"))
