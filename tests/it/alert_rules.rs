@@ -11,7 +11,7 @@ use crate::metrics::{document, document_path, promtool};
 /// minute; `_` is no value. The clock begins at 0.
 type Row = (&'static str, &'static [(&'static str, &'static str, &'static str)]);
 
-const ROWS: [Row; 28] = [
+const ROWS: [Row; 29] = [
     ("WeirChecksWithoutRedis", &[("weir_degraded_checks_total", "5x90", "0+6x90")]),
     (
         "WeirGateDown",
@@ -25,6 +25,7 @@ const ROWS: [Row; 28] = [
     ("WeirNoGate", &[("weir_redis_up", "1x90", "_x90")]),
     ("WeirGateWithoutRedis", &[("weir_redis_up", "1x90", "0x90")]),
     ("WeirRedisLostData", &[("weir_redis_data_lost_total", "3x90", "0x84 1x5")]),
+    ("WeirRedisEvicts", &[("weir_redis_evicted_keys_total", "3x90", "0x84 1x5")]),
     (
         "WeirRedisSlow",
         &[

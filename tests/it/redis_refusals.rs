@@ -9,6 +9,7 @@ use crate::harness::{Server, Stack, Tenant, seconds, until};
 /// A budget that is long enough on a busy machine.
 const BUDGET_MS: u32 = 1_000;
 const SOON: Duration = seconds(20);
+const EVICTED: &str = "weir_redis_evicted_keys_total";
 
 /// The value of a gate's counter or gauge, or 0 if it is missing.
 async fn metric(tenant: &Tenant<'_>, gate: &Server, name: &str) -> f64 {
@@ -31,6 +32,39 @@ async fn with_rule(stack: &Stack) -> Tenant<'_> {
     let limits = json!([{ "algorithm": "fixed_window", "limit": 1, "window_ms": 3_600_000 }]);
     tenant.rule(&json!({ "name": "one", "count_by": ["user"], "limits": limits })).await;
     tenant
+}
+
+/// A gate starts on a Redis that evicts, and works, but says so until the policy is right.
+#[tokio::test]
+async fn redis_that_evicts_counters_is_reported_in_log_readiness_and_metric() {
+    let settings = vec!["maxmemory-policy allkeys-lru".to_owned()];
+    let stack = Stack::start_with_redis(BUDGET_MS, settings).await;
+    let (tenant, gate) = (with_rule(&stack).await, &stack.gates[0]);
+    let warning = async || {
+        let ready = tenant.http.get(&format!("{}/readyz", gate.url)).await.expect(200);
+        ready.body.get("redis_warning").map(ToString::to_string)
+    };
+    until(seconds(60), "the gate warns", async || {
+        warning().await.is_some_and(|text| {
+            text.contains("set maxmemory-policy to noeviction (it is allkeys-lru)")
+        })
+    })
+    .await;
+    assert!(gate.log().contains("redis evicts counters"), "{}", gate.log());
+    assert_eq!(redis_state(&tenant, gate).await, "ok");
+    assert!(metric(&tenant, gate, EVICTED).await < 0.5);
+
+    let used = stack.redis.command("SET filler 0").expect("it runs");
+    assert_eq!(used, "+OK\r\n");
+    stack.redis.command("CONFIG SET maxmemory 1").expect("it runs");
+    until(seconds(60), "evicted keys are counted", async || {
+        metric(&tenant, gate, EVICTED).await > 0.5
+    })
+    .await;
+
+    stack.redis.command("CONFIG SET maxmemory 0").expect("it runs");
+    stack.redis.command("CONFIG SET maxmemory-policy noeviction").expect("it runs");
+    until(seconds(60), "the warning ends", async || warning().await.is_none()).await;
 }
 
 /// F-14.

@@ -21,6 +21,9 @@ pub(crate) struct Readiness {
     rulebook: &'static str,
     /// `ok`, or `degraded` while Redis is away: rules then answer by their `on_store_failure`.
     redis: &'static str,
+    /// The fault of a Redis that evicts counters, and its cure. Absent if it evicts none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    redis_warning: Option<String>,
 }
 
 /// Whether the process is alive; asks nothing else.
@@ -50,6 +53,7 @@ pub(crate) async fn readyz(State(state): State<GateState>) -> Result<Json<Readin
         rulebook_age_ms: age_ms,
         rulebook: if state.held.is_stale() { "stale" } else { "fresh" },
         redis: if state.limiter.up() { "ok" } else { "degraded" },
+        redis_warning: state.eviction.warning(),
     }))
 }
 

@@ -31,6 +31,7 @@ mod charge_sender;
 mod decision_export;
 mod denial_cache;
 mod events;
+mod eviction;
 mod heavy_matching;
 mod lease_keeper;
 mod leases;

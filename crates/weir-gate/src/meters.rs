@@ -53,6 +53,7 @@ pub(crate) struct Meters {
     redis_functions: Gauge,
     redis_script_loads: Counter,
     redis_data_lost: Counter,
+    pub(crate) redis_evicted: Counter,
     redis_seconds: Histogram,
     redis_errors: Vec<(&'static str, Counter)>,
     redis_unreadable: Counter,
@@ -171,6 +172,10 @@ impl Meters {
             ),
             redis_data_lost: names
                 .counter("weir_redis_data_lost_total", "Times that Redis lost its data."),
+            redis_evicted: names.counter(
+                "weir_redis_evicted_keys_total",
+                "Keys that Redis evicted because its memory was full, by its own count.",
+            ),
             redis_seconds: names.histogram(
                 "weir_redis_script_seconds",
                 "Seconds until Redis decided, including the wait in the queue.",

@@ -5,13 +5,17 @@ use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+use tokio_util::sync::CancellationToken;
 use weir_domain::time::Clock;
+use weir_redis::Client;
+use weir_redis::eviction::{self, Eviction};
 use weir_redis::limiter::Limiter;
 
 use crate::charge_buffer::ChargeBuffer;
 use crate::decision_export::{DecisionExport, DecisionExportSettings, DecisionLines};
 use crate::deferred::Deferral;
 use crate::denial_cache::DenialCache;
+use crate::eviction::EvictionPolicy;
 use crate::heavy_matching::HeavyMatching;
 use crate::leases::Leases;
 use crate::local::Local;
@@ -58,6 +62,8 @@ pub struct GateParts {
     pub(crate) round_trip: RoundTrip,
     /// The checks of the last heartbeats.
     pub(crate) traffic: Traffic,
+    /// Whether Redis evicts counters.
+    pub(crate) eviction: EvictionPolicy,
     /// Reports keys in Redis that cannot be read.
     pub(crate) unreadable: UnreadableKeys,
     /// Counts decisions for the statistics.
@@ -122,6 +128,7 @@ impl GateState {
             meters: Meters::new(),
             round_trip: RoundTrip::default(),
             traffic: Traffic::default(),
+            eviction: EvictionPolicy::default(),
             unreadable: UnreadableKeys::default(),
             tally,
             decision_export: OnceLock::new(),
@@ -130,6 +137,15 @@ impl GateState {
             random,
             deferral: OnceLock::new(),
         }))
+    }
+
+    /// Watches until `stop` whether Redis evicts keys.
+    pub async fn watch_eviction(self, redis: Client, stop: CancellationToken) {
+        let note = |found: Eviction| {
+            self.meters.redis_evicted.increment(found.evicted);
+            self.eviction.note(found.policy);
+        };
+        eviction::watch(redis, stop, note).await;
     }
 
     /// Starts the export of decisions. Returns their lines, or `None` if it was started before.

@@ -7,6 +7,7 @@
 //! - `attempts` counts sign-in attempts for all control planes together.
 //! - `deferred` holds jobs that wait until the limits permit them.
 //! - `client` connects: to one server, to the primary that Sentinels name, or to the primaries of a cluster.
+//! - `eviction` watches whether Redis drops counters.
 //! - `suitability` reports to operators whether Weir can use a Redis.
 //! - `usage` estimates the keys of each tenant, from a random sample.
 //! - `placement` chooses the hash tag of a namespace's keys.
@@ -18,6 +19,7 @@ pub mod attempts;
 mod client;
 pub mod deferred;
 pub mod error;
+pub mod eviction;
 pub mod keys;
 pub mod limiter;
 pub mod placement;

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use weir_domain::time::Timestamp;
 
 pub use self::report::{Finding, Judgement, Report};
+pub(crate) use self::server::info;
 use crate::client::Client;
 use crate::error::RedisError;
 use crate::limiter;

@@ -282,6 +282,8 @@ pub fn start_gate(
         let workers = DeferredWorkers::new(state.clone(), parts);
         running.spawn("deferred jobs", workers.run(running.stop.clone()));
     }
+    let watching = state.clone().watch_eviction(redis.clone(), running.stop.clone());
+    running.spawn("eviction of redis", watching);
     let follower = Follower::new(state.clone(), store, follower_settings);
     running.spawn("rulebook follower", follower.run(redis, running.stop.clone()));
     let router = weir_gate::router(state.clone(), &settings.dashboard_origins);

@@ -104,7 +104,7 @@ fn replicas(replication: &HashMap<String, String>, report: &mut Report) {
 }
 
 /// The fields of `INFO` in a section. Empty if Redis does not permit it.
-async fn info(
+pub(crate) async fn info(
     connection: &mut MultiplexedConnection,
     section: &str,
 ) -> Result<HashMap<String, String>, RedisError> {
