@@ -39,6 +39,7 @@ mod rulebook_load;
 mod rules;
 mod samples;
 mod schema;
+mod search;
 mod second_factors;
 mod served;
 mod sessions;
@@ -98,6 +99,7 @@ pub use samples::{
     PIECES_AT_ONCE, SampleExtent, SampleHead, SamplePiece, SampleRow, SampleSpan, Samples,
 };
 pub use schema::{MIGRATOR, Migrated};
+pub use search::{FoundObject, Search, SearchFilter};
 pub use second_factors::{SecondFactorRow, SecondFactors};
 pub use sessions::{
     Membership, NewSession, Person, Rotated, Rotation, SESSIONS_MAX, SessionRow, Sessions,
@@ -110,7 +112,10 @@ pub use tallies::{
     TallyCounts, TallyFilter, TallyRange, TallyRow,
 };
 pub use tenants::{MyTenant, TenantRow, Tenants};
-pub use top_subjects::{SKETCH_MS, SketchEntry, SketchRow, TopFilter, TopSubject, TopSubjects};
+pub use top_subjects::{
+    FoundSubject, HistoryFilter, SKETCH_MS, SketchEntry, SketchRow, SubjectSearch, SubjectSpan,
+    TopFilter, TopSubject, TopSubjects,
+};
 pub use tx::{Scope, Tx};
 pub use usage::{RedisUsage, Usage, UsageFilter, UsageRow};
 pub use users::{NewUser, UserRow, Users};

@@ -125,7 +125,8 @@ impl<'t> Tallies<'t> {
         slots::series(&rows, bounds.len() - 1)
     }
 
-    /// Lists the rules of a tenant with the most denied (or the most) checks first.
+    /// Lists the rules of a tenant with the most denied (or the most) checks first. Checks denied in shadow mode count only among
+    /// rules that denied equally many others.
     pub async fn top_rules(
         self,
         filter: &TallyFilter,
@@ -150,10 +151,8 @@ impl<'t> Tallies<'t> {
                 ) t
                 WHERE t.allowed IS NOT NULL
                 ORDER BY
-                    CASE
-                        WHEN $6 THEN t.allowed + t.denied + t.shadow_denied
-                        ELSE t.denied + t.shadow_denied
-                    END DESC,
+                    CASE WHEN $6 THEN t.allowed + t.denied + t.shadow_denied ELSE t.denied END DESC,
+                    t.shadow_denied DESC,
                     t.allowed DESC,
                     k.rule_id
                 LIMIT $7

@@ -10,6 +10,12 @@ use crate::convert::{signed, stored, timestamp, unsigned, uuid};
 use crate::error::StoreError;
 use crate::tallies::{Counted, Flush};
 
+mod history;
+mod search;
+
+pub use history::{HistoryFilter, SubjectSpan};
+pub use search::{FoundSubject, SubjectSearch};
+
 /// The span of one sketch in milliseconds.
 pub const SKETCH_MS: i64 = 10 * 60 * 1000;
 
@@ -37,8 +43,10 @@ pub struct SketchEntry {
     pub subject: Value,
     /// The number of checks, too high by at most the sketch's floor.
     pub checks: u64,
-    /// The number of denied checks.
+    /// The number of denied checks, those of shadow mode included.
     pub denied: u64,
+    /// Of `denied`, the number of those of shadow mode.
+    pub shadow_denied: u64,
 }
 
 /// A subject with the name of its rule.
@@ -48,8 +56,6 @@ pub struct TopSubject {
     pub entry: SketchEntry,
     /// The namespace and the name of the rule. `None` if the rule was deleted.
     pub name: Option<(String, String)>,
-    /// Whether the rule is in shadow mode now.
-    pub shadow: bool,
 }
 
 /// Restricts a list of subjects.
@@ -82,7 +88,8 @@ impl<'t> TopSubjects<'t> {
         Self { conn }
     }
 
-    /// Writes sketches. A sketch replaces an earlier one of the same process run.
+    /// Writes sketches, and until when the sketches of the process run are complete. A sketch replaces an earlier one of the
+    /// same run.
     pub async fn write(self, flush: &Flush, rows: &[SketchRow]) -> Result<(), StoreError> {
         let tenants: Vec<Uuid> = rows.iter().map(|row| uuid(row.tenant_id.to_u128())).collect();
         let at: Vec<_> = rows.iter().map(|row| stored(row.at)).collect();
@@ -91,6 +98,11 @@ impl<'t> TopSubjects<'t> {
         let entries: Vec<Value> = rows.iter().map(|row| to_json(&row.entries)).collect();
         sqlx::query!(
             "-- top_subjects.write
+            WITH noted AS (
+                UPDATE gate_flushes
+                SET subjects_at = clock_timestamp() - make_interval(secs => $8)
+                WHERE boot_id = $1
+            )
             INSERT INTO top_subjects AS kept (
                 boot_id, gate_id, tenant_id, at, checks, floor, entries
             )
@@ -111,6 +123,7 @@ impl<'t> TopSubjects<'t> {
             &checks,
             &floors,
             &entries,
+            flush.age.as_secs_f64(),
         )
         .execute(self.conn)
         .await?;
@@ -118,7 +131,8 @@ impl<'t> TopSubjects<'t> {
     }
 
     /// Lists the busiest subjects of a tenant, with the greatest possible error of their counts. Omits subjects that
-    /// can be in a sketch by chance, as all of them are if all are equally busy.
+    /// can be in a sketch by chance, as all of them are if all are equally busy. Checks that were denied in shadow mode count only
+    /// among subjects without others. Earlier releases did not tell them apart; the present mode of the rule decides about theirs.
     #[expect(clippy::too_many_lines, reason = "one statement, checked as a whole")]
     pub async fn list(
         self,
@@ -130,29 +144,35 @@ impl<'t> TopSubjects<'t> {
                 SELECT floor, entries FROM top_subjects
                 WHERE tenant_id = $1 AND at >= $2 AND at < $3
             ),
-            top AS (
+            subjects AS (
                 SELECT
                     e.rule,
                     e.subject,
                     sum(e.checks)::bigint AS checks,
-                    sum(e.denied)::bigint AS denied
+                    sum(e.denied)::bigint AS denied,
+                    sum(
+                        CASE
+                            WHEN e.shadow IS NOT NULL THEN e.shadow
+                            WHEN r.spec ->> 'mode' = 'shadow' THEN e.denied
+                            ELSE 0
+                        END
+                    )::bigint AS shadow
                 FROM sketches s CROSS JOIN LATERAL jsonb_to_recordset(s.entries)
-                    AS e (rule uuid, subject jsonb, checks bigint, denied bigint)
+                    AS e (rule uuid, subject jsonb, checks bigint, denied bigint, shadow bigint)
+                LEFT JOIN rules r ON r.tenant_id = $1 AND r.id = e.rule
                 WHERE ($4::uuid IS NULL OR e.rule = $4)
-                    AND (
-                        $7::text[] IS NULL
-                        OR e.rule IN (
-                            SELECT id FROM rules WHERE tenant_id = $1 AND namespace = ANY($7)
-                        )
-                    )
+                    AND ($7::text[] IS NULL OR r.namespace = ANY($7))
                 GROUP BY e.rule, e.subject
                 HAVING sum(GREATEST(e.checks - s.floor, 0)) > 0 OR sum(e.denied) > 0
-                ORDER BY CASE WHEN $5 THEN sum(e.checks) ELSE sum(e.denied) END DESC,
-                    sum(e.checks) DESC, e.rule, e.subject
+            ),
+            top AS (
+                SELECT * FROM subjects
+                ORDER BY CASE WHEN NOT $5 THEN denied - shadow END DESC,
+                    CASE WHEN NOT $5 THEN denied END DESC, checks DESC, rule, subject
                 LIMIT $6
             )
             SELECT
-                f.as_of AS "as_of!",
+                weir_subjects_freshness() AS "as_of!",
                 f.dropped AS "dropped!",
                 (SELECT coalesce(sum(s.floor), 0)::bigint FROM sketches s) AS "floor!",
                 t.rule AS "rule_id?",
@@ -161,12 +181,12 @@ impl<'t> TopSubjects<'t> {
                 t.denied AS "denied?",
                 r.namespace AS "namespace?",
                 r.name AS "name?",
-                coalesce(r.spec ->> 'mode' = 'shadow', false) AS "shadow!"
+                t.shadow AS "shadow?"
             FROM weir_freshness($2, $3) f
             LEFT JOIN top t ON true
             LEFT JOIN rules r ON r.tenant_id = $1 AND r.id = t.rule
-            ORDER BY CASE WHEN $5 THEN t.checks ELSE t.denied END DESC,
-                t.checks DESC, t.rule, t.subject"#,
+            ORDER BY CASE WHEN NOT $5 THEN t.denied - t.shadow END DESC,
+                CASE WHEN NOT $5 THEN t.denied END DESC, t.checks DESC, t.rule, t.subject"#,
             uuid(filter.tenant_id.to_u128()),
             stored(filter.from),
             stored(filter.to),
@@ -189,9 +209,9 @@ impl<'t> TopSubjects<'t> {
                     subject: row.subject?,
                     checks: unsigned(row.checks?),
                     denied: unsigned(row.denied?),
+                    shadow_denied: unsigned(row.shadow?),
                 },
                 name: row.namespace.zip(row.name),
-                shadow: row.shadow,
             })
         });
         Ok((Counted { counts: counts.collect(), as_of, dropped }, floor))
@@ -205,6 +225,7 @@ fn to_json(entries: &[SketchEntry]) -> Value {
             "subject": entry.subject,
             "checks": entry.checks,
             "denied": entry.denied,
+            "shadow": entry.shadow_denied,
         })
     };
     entries.iter().map(to_object).collect()

@@ -31,6 +31,7 @@ use crate::profiles::Profiles;
 use crate::rulebook::Rulebook;
 use crate::rules::Rules;
 use crate::samples::Samples;
+use crate::search::Search;
 use crate::second_factors::SecondFactors;
 use crate::sessions::Sessions;
 use crate::signups::Signups;
@@ -300,6 +301,11 @@ impl Tx {
     /// The busiest subjects.
     pub fn top_subjects(&mut self) -> TopSubjects<'_> {
         TopSubjects::new(&mut self.inner)
+    }
+
+    /// Finding objects by their names.
+    pub fn search(&mut self) -> Search<'_> {
+        Search::new(&mut self.inner)
     }
 
     /// Events that explain the statistics of a tenant.

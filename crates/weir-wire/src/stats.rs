@@ -195,9 +195,17 @@ pub struct TopEntry {
     pub checks: u64,
     /// Denied checks, or those that a shadow rule would have denied.
     pub denied: u64,
-    /// Of `denied`, those that a shadow rule would have denied. For a subject: all, if its rule is in shadow mode now.
+    /// Of `denied`, those that a shadow rule would have denied. A list by denials counts them only among entries that are equal
+    /// without them.
     #[serde(default)]
     pub shadow_denied: u64,
+}
+
+impl TopEntry {
+    /// The denied checks without those of shadow mode, which were allowed.
+    pub const fn enforced(&self) -> u64 {
+        self.denied.saturating_sub(self.shadow_denied)
+    }
 }
 
 /// One denied check of the log.

@@ -160,6 +160,6 @@ fn of_subject(top: TopSubject) -> TopEntry {
         subject: Some(subject_of(top.entry.subject)),
         checks: top.entry.checks,
         denied: top.entry.denied,
-        shadow_denied: if top.shadow { top.entry.denied } else { 0 },
+        shadow_denied: top.entry.shadow_denied,
     }
 }

@@ -46,6 +46,7 @@ async fn busy(plane: &Plane, member: &Member, rule: &str, users: &[&str]) {
         subject: json!({ "user": user }),
         checks: 9,
         denied: 0,
+        shadow_denied: 0,
     };
     let sketch = SketchRow {
         tenant_id: member.tenant.parse().expect("an id"),

@@ -265,7 +265,8 @@ async fn wrote(plane: &Plane, member: &Member, (namespace, rule): (&str, &str), 
     let row =
         |rule_id| TallyRow { tenant_id, rule_id, minute, namespace: namespace.to_owned(), counts };
     let subject = json!({ "user": namespace });
-    let entry = SketchEntry { rule_id, subject: subject.clone(), checks, denied: checks };
+    let entry =
+        SketchEntry { rule_id, subject: subject.clone(), checks, denied: checks, shadow_denied: 0 };
     let sketch = SketchRow { tenant_id, at: minute, checks, floor: 0, entries: vec![entry] };
     let denial = DenialRow {
         id: DenialId::new(minute, rule_id.to_u128()),

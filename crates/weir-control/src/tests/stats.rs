@@ -52,7 +52,13 @@ impl Wrote {
 
     async fn subjects(&self, plane: &Plane, rule_id: RuleId, at: Timestamp) {
         let subject = json!({ "user": "u-1" });
-        let entry = SketchEntry { rule_id, subject: subject.clone(), checks: 8, denied: 3 };
+        let entry = SketchEntry {
+            rule_id,
+            subject: subject.clone(),
+            checks: 8,
+            denied: 3,
+            shadow_denied: 1,
+        };
         let sketch =
             SketchRow { tenant_id: self.tenant, at, checks: 8, floor: 1, entries: vec![entry] };
         let denial = |offset: i64| DenialRow {
@@ -252,6 +258,8 @@ async fn busiest_and_refused_are_listed_with_what_is_uncertain() {
         (top.text("/data/0/rule").as_str(), &top.body["error_at_most"]),
         ("login", &json!(1))
     );
+    let entry = &top.body["data"][0];
+    assert_eq!((&entry["denied"], &entry["shadow_denied"]), (&json!(3), &json!(1)));
     let top = plane.by(&ada, "GET", "stats/top?by=rule&limit=1").send().await.expect(200);
     assert_eq!(
         (&top.body["data"][0]["denied"], &top.body["data"][0]["checks"]),

@@ -319,7 +319,8 @@ fn row(tenant_id: TenantId, at_ms: i64, sketch: &Sketch) -> SketchRow {
         rule_id: slot.rule,
         subject: subject(&slot.text),
         checks,
-        denied: slot.denied,
+        denied: slot.denied.enforced + slot.denied.shadow,
+        shadow_denied: slot.denied.shadow,
     });
     SketchRow {
         tenant_id,

@@ -17,7 +17,7 @@ use weir_wire::check::AnswerCode;
 use super::event::DecisionEvent;
 use super::rule_decision::{RuleDecision, decisions};
 use super::sample::Sample;
-use super::sketch::Sketch;
+use super::sketch::{Denials, Sketch};
 use super::subject_text::write_subject;
 
 pub(super) const MINUTE_MS: i64 = 60_000;
@@ -200,7 +200,10 @@ impl TenantCounts {
         let Some(subject) = decision.subject else { return };
         match &mut self.sketch {
             Some(sketch) => {
-                let denied = u64::from(!decision.passes);
+                let denied = Denials {
+                    enforced: u64::from(!decision.passes && !decision.shadow),
+                    shadow: u64::from(!decision.passes && decision.shadow),
+                };
                 sketch.add((decision.rule.id, subject), 1, denied, |text| {
                     write_subject(text, decision.rule, decision.request);
                 });

@@ -43,7 +43,7 @@ pub struct RecorderSettings {
 }
 
 const EVERY: Duration = Duration::from_secs(1);
-/// The busiest subjects are written every n-th turn.
+/// The busiest subjects are written in the first turn and in every n-th after it.
 const SKETCHES_EVERY: u32 = 10;
 /// Recorded checks are written every n-th turn.
 const SAMPLES_EVERY: u32 = 5;
@@ -76,8 +76,8 @@ impl Recorder {
                 () = drained.cancelled() => break,
                 _ = turns.tick() => {}
             }
-            self.turns = self.turns.wrapping_add(1);
             let with_sketches = self.turns.is_multiple_of(SKETCHES_EVERY);
+            self.turns = self.turns.wrapping_add(1);
             match self.turn(with_sketches, DEADLINE).await {
                 Ok(()) if failing => {
                     failing = false;
@@ -158,7 +158,7 @@ impl Recorder {
             self.accumulator.samples.cut(now);
         }
         let batch = self.accumulator.batch(with_sketches, now);
-        let writing = self.write(&batch, now, began);
+        let writing = self.write(&batch, with_sketches, now, began);
         match tokio::time::timeout(deadline, writing).await {
             Ok(done) => done?,
             Err(elapsed) => return Err(StoreError::Unavailable(Box::new(elapsed))),
@@ -178,6 +178,7 @@ impl Recorder {
     async fn write(
         &self,
         batch: &TallyBatch,
+        with_sketches: bool,
         now: Timestamp,
         began: Instant,
     ) -> Result<(), StoreError> {
@@ -193,7 +194,8 @@ impl Recorder {
         if !batch.unrecorded.is_empty() {
             tx.tallies().write_dropped(&flush, &batch.unrecorded).await?;
         }
-        if !batch.sketches.is_empty() {
+        // Without sketches too: it notes until when there are none.
+        if with_sketches {
             tx.top_subjects().write(&flush, &batch.sketches).await?;
         }
         if !batch.denials.is_empty() {

@@ -27,9 +27,16 @@ pub(super) struct Sketch {
 pub(super) struct Slot {
     pub(super) rule: RuleId,
     pub(super) subject: SubjectKey,
-    pub(super) denied: u64,
+    pub(super) denied: Denials,
     /// The text that is shown.
     pub(super) text: String,
+}
+
+/// The checks that a rule denied, and those that it would have denied outside of shadow mode.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Denials {
+    pub(super) enforced: u64,
+    pub(super) shadow: u64,
 }
 
 impl Sketch {
@@ -38,13 +45,14 @@ impl Sketch {
         &mut self,
         (rule, subject): (RuleId, SubjectKey),
         checks: u64,
-        denied: u64,
+        denied: Denials,
         write: impl FnOnce(&mut String),
     ) {
         self.checks += checks;
         if let Some(at) = self.find(rule, subject) {
             self.counts[at] += checks;
-            self.slots[at].denied += denied;
+            self.slots[at].denied.enforced += denied.enforced;
+            self.slots[at].denied.shadow += denied.shadow;
         } else if self.slots.len() < SUBJECTS_MAX {
             let mut text = String::new();
             write(&mut text);
@@ -151,9 +159,8 @@ mod tests {
                     3 => 2,
                     _ => rare,
                 };
-                sketch.add((rule(), SubjectKey(subject)), 1, u64::from(part % 2 == 0), |text| {
-                    text.push('x');
-                });
+                let denied = Denials { enforced: u64::from(part % 2 == 0), shadow: 0 };
+                sketch.add((rule(), SubjectKey(subject)), 1, denied, |text| text.push('x'));
                 total += 1;
             }
             all.absorb(&sketch);
@@ -172,10 +179,15 @@ mod tests {
     fn few_subjects_are_counted_exactly() {
         let mut sketch = Sketch::default();
         for at in 0..1_000_u128 {
-            sketch.add((rule(), SubjectKey(at % 10)), 1, 0, |_| {});
+            let denied = Denials { enforced: 0, shadow: u64::from(at % 20 == 0) };
+            sketch.add((rule(), SubjectKey(at % 10)), 1, denied, |_| {});
         }
         assert_eq!(sketch.floor(), 0);
         assert!((0..10).all(|subject| count_of(&sketch, subject) == Some(100)));
+        let mut all = Sketch::default();
+        all.absorb(&sketch);
+        let denied: Vec<_> = all.slots().map(|(slot, _)| slot.denied).collect();
+        assert_eq!(denied[..2], [Denials { enforced: 0, shadow: 50 }, Denials::default()]);
         sketch.miss(7);
         assert_eq!((sketch.floor(), sketch.checks()), (7, 1_007));
     }

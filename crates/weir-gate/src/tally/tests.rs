@@ -8,7 +8,7 @@ use weir_domain::matching::{Matched, matched};
 use weir_domain::request::{Operation, Request, RequestDraft};
 use weir_domain::rulebook::TenantRules;
 use weir_domain::time::Timestamp;
-use weir_store::{DENIALS_PER_SECOND, TallyCounts, TallyRow};
+use weir_store::{DENIALS_PER_SECOND, SketchEntry, TallyCounts, TallyRow};
 use weir_wire::stored::{StoredRule, StoredTenant};
 
 use super::accumulator::{TallyAccumulator, TallyBatch};
@@ -43,7 +43,10 @@ impl Fixture {
         let barred = json!([{ "attribute": "user", "op": "equals", "value": "eve" }]);
         let rules = vec![
             stored(10, json!({ "name": "per-user", "count_by": ["user"], "limits": limits(100) })),
-            stored(11, json!({ "name": "dear", "mode": "shadow", "limits": limits(5) })),
+            stored(
+                11,
+                json!({ "name": "dear", "mode": "shadow", "count_by": ["user"], "limits": limits(5) }),
+            ),
             stored(12, json!({ "name": "barred", "action": "deny", "match": barred })),
         ];
         let stored = StoredTenant {
@@ -171,9 +174,12 @@ fn requests_and_rules_are_counted_in_their_minutes() {
     assert_eq!(traffic.latencies.counts()[2], 6, "90 µs each");
 
     let sketch = &batch.sketches[0];
-    let ada =
-        sketch.entries.iter().find(|entry| entry.rule_id == RuleId::from_u128(10)).expect("held");
-    assert_eq!((ada.checks, ada.denied, &ada.subject), (5, 1, &json!({ "user": "ada" })));
+    for (rule, denied, shadow_denied) in [(10, 1, 0), (11, 2, 2)] {
+        let of_rule = |entry: &&SketchEntry| entry.rule_id == RuleId::from_u128(rule);
+        let ada = sketch.entries.iter().find(of_rule).expect("held");
+        assert_eq!((ada.checks, &ada.subject), (5, &json!({ "user": "ada" })));
+        assert_eq!((ada.denied, ada.shadow_denied), (denied, shadow_denied), "{rule}");
+    }
     let logged: Vec<_> =
         batch.denials.iter().map(|denial| (denial.rule.as_str(), denial.shadow)).collect();
     assert_eq!(logged, [("dear", true), ("barred", false), ("per-user", false)]);

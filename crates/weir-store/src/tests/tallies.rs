@@ -8,8 +8,9 @@ use weir_domain::latency::Latencies;
 
 use super::*;
 use crate::{
-    DenialFilter, DenialRow, DropCount, Flush, Resolution, Retention, STEP_MS, SketchEntry,
-    SketchRow, StepRow, TallyCounts, TallyFilter, TallyRange, TallyRow, TopFilter, TopSubject,
+    DenialFilter, DenialRow, DropCount, Flush, HistoryFilter, Resolution, Retention, SKETCH_MS,
+    STEP_MS, SketchEntry, SketchRow, StepRow, SubjectSearch, TallyCounts, TallyFilter, TallyRange,
+    TallyRow, TopFilter, TopSubject,
 };
 
 const MINUTE_MS: i64 = 60_000;
@@ -82,12 +83,18 @@ pub(super) async fn write_one_of_each(store: &Store, tenant_id: TenantId, rule_i
     let flush = flush(NOW);
     let mut tx = store.begin("tests", Scope::Gate(flush.gate_id)).await.unwrap();
     tx.tallies().write(&flush, &[row(tenant_id, None, NOW, (1, 1))]).await.unwrap();
-    let entry = SketchEntry { rule_id, subject: json!({ "user": "u-1" }), checks: 3, denied: 1 };
+    let entry = entry(rule_id, "u-1", (3, 1, 0));
     let sketch = SketchRow { tenant_id, at: NOW, checks: 3, floor: 0, entries: vec![entry] };
     tx.top_subjects().write(&flush, &[sketch]).await.unwrap();
     tx.denials().write(&flush, &[denial(tenant_id, rule_id, NOW)]).await.unwrap();
     tx.samples().write(&flush, &[super::samples::piece(tenant_id, NOW)]).await.unwrap();
     tx.commit().await.unwrap();
+}
+
+/// A subject with its checks, the denied ones, and of these those of shadow mode.
+fn entry(rule_id: RuleId, user: &str, counts: (u64, u64, u64)) -> SketchEntry {
+    let (checks, denied, shadow_denied) = counts;
+    SketchEntry { rule_id, subject: json!({ "user": user }), checks, denied, shadow_denied }
 }
 
 fn denial(tenant_id: TenantId, rule_id: RuleId, at: Timestamp) -> DenialRow {
@@ -328,12 +335,7 @@ async fn non_superuser_that_migrates_can_run_the_housekeeping() {
 async fn denials_and_subjects_are_read_newest_and_busiest_first() {
     let database = database().await;
     let (tenant_id, rule_id) = (some_tenant(), RuleId::new(NOW, next()));
-    let entry = |user: &str, checks: u64, denied: u64| SketchEntry {
-        rule_id,
-        subject: json!({ "user": user }),
-        checks,
-        denied,
-    };
+    let entry = |user: &str, checks, denied| entry(rule_id, user, (checks, denied, 0));
     for (floor, entries) in
         [(2, vec![entry("u-1", 10, 1), entry("u-2", 5, 5)]), (3, vec![entry("u-1", 7, 0)])]
     {
@@ -389,11 +391,11 @@ async fn most_denied_subjects_come_first_whichever_plan_joins_their_rules() {
         let mut write = rule(tenant_id, name);
         write.body.spec["mode"] = json!(mode);
         let rule_id = write_rule(&database.app, write).await.id;
-        let entry = |at: u64| {
-            let (subject, denied) = (json!({ "user": at }), 7 * at % 31 + 1);
-            SketchEntry { rule_id, subject, checks: 100, denied }
-        };
-        entries.extend((1..10).map(entry));
+        entries.extend((1..10).map(|at: u64| {
+            let denied = 7 * at % 31 + 1;
+            let shadow = if mode == "shadow" { denied } else { 0 };
+            entry(rule_id, &at.to_string(), (100, denied, shadow))
+        }));
     }
     let flush = flush(NOW);
     let mut tx = database.gate.begin("tests", Scope::Gate(flush.gate_id)).await.unwrap();
@@ -417,12 +419,15 @@ async fn most_denied_subjects_come_first_whichever_plan_joins_their_rules() {
             unchecked(sql).bind(off).execute(tx.connection()).await.unwrap();
         }
         let top = tx.top_subjects().list(&filter).await.unwrap().0.counts;
-        let denied: Vec<_> = top.iter().map(|subject| subject.entry.denied).collect();
+        let counts = |SketchEntry { denied, shadow_denied, .. }: &SketchEntry| {
+            (denied - shadow_denied, *denied)
+        };
+        let denied: Vec<_> = top.iter().map(|subject| counts(&subject.entry)).collect();
         assert_eq!(denied.len(), 20);
         assert!(denied.is_sorted_by(|a, b| a >= b), "{join}: {denied:?}");
         let of_two =
             |subject: &TopSubject| subject.name.as_ref().is_some_and(|name| name.1 == "two");
-        assert!(top.iter().all(|subject| subject.shadow == of_two(subject)));
+        assert!(top.iter().all(|subject| (subject.entry.shadow_denied > 0) == of_two(subject)));
         let (namespace, _) = top[0].name.clone().unwrap();
         for (namespace, found) in [(namespace.as_str(), 20), ("elsewhere", 0)] {
             let filter =
@@ -430,6 +435,167 @@ async fn most_denied_subjects_come_first_whichever_plan_joins_their_rules() {
             assert_eq!(tx.top_subjects().list(&filter).await.unwrap().0.counts.len(), found);
         }
     }
+}
+
+/// A rule of a tenant with a mode.
+async fn rule_in_mode(store: &Store, tenant_id: TenantId, name: &str, mode: &str) -> RuleId {
+    let mut write = rule(tenant_id, name);
+    write.body.spec["mode"] = json!(mode);
+    write_rule(store, write).await.id
+}
+
+#[tokio::test]
+async fn mode_of_the_rule_decides_about_denials_that_an_earlier_gate_counted() {
+    let database = database().await;
+    let owner = user(&database.app, "early@example.com").await;
+    let (tenant_id, _) = tenant(&database.app, owner).await;
+    let enforced = rule_in_mode(&database.app, tenant_id, "one", "enforce").await;
+    let shadow = rule_in_mode(&database.app, tenant_id, "two", "shadow").await;
+    let flush = flush(NOW);
+    let mut tx = database.gate.begin("tests", Scope::Gate(flush.gate_id)).await.unwrap();
+    let entries = [enforced, shadow].map(|rule| entry(rule, "u-1", (100, 40, 0))).to_vec();
+    let sketch = SketchRow { tenant_id, at: NOW, checks: 200, floor: 0, entries };
+    tx.top_subjects().write(&flush, &[sketch]).await.unwrap();
+    let sql = "UPDATE top_subjects SET entries = (SELECT jsonb_agg(e - 'shadow') FROM jsonb_array_elements(entries) e)";
+    unchecked(sql).execute(tx.connection()).await.unwrap();
+    tx.commit().await.unwrap();
+    let filter = TopFilter {
+        tenant_id,
+        rule_id: None,
+        namespaces: None,
+        from: NOW,
+        to: NOW.plus_ms(1),
+        most_asked_first: false,
+        limit: 5,
+    };
+    let mut tx = tenant_tx(&database.app, tenant_id).await;
+    let top = tx.top_subjects().list(&filter).await.unwrap().0.counts;
+    let seen: Vec<_> = top
+        .iter()
+        .map(|top| (top.entry.rule_id, top.entry.denied, top.entry.shadow_denied))
+        .collect();
+    assert_eq!(seen, [(enforced, 40, 0), (shadow, 40, 40)]);
+}
+
+#[tokio::test]
+async fn history_of_a_subject_knows_what_its_sketches_can_be_missing() {
+    let database = database().await;
+    let (tenant_id, rule_id) = (some_tenant(), RuleId::new(NOW, next()));
+    let span = |back: i64| {
+        Timestamp::from_millis(NOW.as_millis() / SKETCH_MS * SKETCH_MS).plus_ms(-back * SKETCH_MS)
+    };
+    let sketch = |back: i64, floor: u64, entries: Vec<SketchEntry>| SketchRow {
+        tenant_id,
+        at: span(back),
+        checks: 900,
+        floor,
+        entries,
+    };
+    // One gate knows all subjects, one only the busiest, and the sketch of a third is lost.
+    let (exact, busy, lost) = (flush(span(9)), flush(span(9)), flush(span(9)));
+    let of_u1 = |denied, shadow| entry(rule_id, "u-1", (denied, denied, shadow));
+    let of_u2 = |denied| entry(rule_id, "u-2", (denied, denied, 0));
+    let written = [
+        (&exact, 40, vec![sketch(3, 0, vec![of_u1(30, 4), of_u2(10)])]),
+        (&busy, 500, vec![sketch(2, 90, vec![of_u1(100, 0), of_u2(25)])]),
+        (&lost, 70, vec![]),
+    ];
+    for (back, (flush, denied, sketches)) in [3, 2, 1].into_iter().zip(written) {
+        let mut tx = database.gate.begin("tests", Scope::Gate(flush.gate_id)).await.unwrap();
+        tx.tallies().report(flush).await.unwrap();
+        let minutes = [0, 9].map(|minute| span(back).plus_ms(minute * MINUTE_MS));
+        let rows = minutes.map(|minute| row(tenant_id, Some(rule_id), minute, (1, denied / 2)));
+        tx.tallies().write(flush, &rows).await.unwrap();
+        tx.top_subjects().write(flush, &sketches).await.unwrap();
+        tx.commit().await.unwrap();
+    }
+    let filter = HistoryFilter {
+        tenant_id,
+        rule_ids: vec![rule_id],
+        subject: json!({ "user": "u-1", "ip": "::1" }),
+        from: span(9),
+        to: span(0),
+    };
+    let mut tx = tenant_tx(&database.app, tenant_id).await;
+    let known = tx.top_subjects().history(&filter).await.unwrap().counts;
+    let seen: Vec<_> =
+        known.iter().map(|span| (span.at, span.denied, span.shadow_denied, span.unknown)).collect();
+    // The floor of the second gate is less than what its sketch does not name.
+    assert_eq!(seen, [(span(3), 26, 4, 0), (span(2), 100, 0, 90), (span(1), 0, 0, 70)]);
+    let of_nobody = HistoryFilter { subject: json!({ "user": "u-3" }), ..filter.clone() };
+    let known = tx.top_subjects().history(&of_nobody).await.unwrap().counts;
+    let unknown: Vec<_> = known.iter().map(|span| (span.denied, span.unknown)).collect();
+    assert_eq!(unknown, [(0, 90), (0, 70)], "the first gate knows that there are none");
+    let other = HistoryFilter { tenant_id: some_tenant(), ..filter };
+    let mut tx = tenant_tx(&database.app, other.tenant_id).await;
+    assert_eq!(tx.top_subjects().history(&other).await.unwrap().counts, []);
+}
+
+#[tokio::test]
+async fn subjects_are_complete_until_their_sketches_were_written() {
+    let database = database().await;
+    let tenant_id = some_tenant();
+    let flush = flush(NOW);
+    let report = async |with_sketches: bool| {
+        let mut tx = database.gate.begin("tests", Scope::Gate(flush.gate_id)).await.unwrap();
+        tx.tallies().report(&flush).await.unwrap();
+        if with_sketches {
+            tx.top_subjects().write(&flush, &[]).await.unwrap();
+        }
+        tx.commit().await.unwrap();
+    };
+    let filter = TopFilter {
+        tenant_id,
+        rule_id: None,
+        namespaces: None,
+        from: NOW,
+        to: NOW.plus_ms(1),
+        most_asked_first: true,
+        limit: 5,
+    };
+    let read = async || {
+        let mut tx = tenant_tx(&database.app, tenant_id).await;
+        let subjects = tx.top_subjects().list(&filter).await.unwrap().0.as_of;
+        let page = Page { limit: 1, after: None };
+        let denials = tx.denials().list(&DenialFilter::of(tenant_id), &page).await.unwrap().as_of;
+        (subjects, denials)
+    };
+    report(true).await;
+    let (first, _) = read().await;
+    report(false).await;
+    let (second, denials) = read().await;
+    assert_eq!(first, second, "the second flush had no sketches");
+    assert!(second < denials, "{second:?} {denials:?}");
+    report(true).await;
+    assert!(read().await.0 > second);
+}
+
+#[tokio::test]
+async fn busy_subjects_are_found_by_a_part_of_a_value() {
+    let database = database().await;
+    let (tenant_id, rule_id) = (some_tenant(), RuleId::new(NOW, next()));
+    let flush = flush(NOW);
+    let mut tx = database.gate.begin("tests", Scope::Gate(flush.gate_id)).await.unwrap();
+    let entries = vec![
+        entry(rule_id, "Umbrella", (9, 2, 0)),
+        entry(rule_id, "umbrella-eu", (90, 80, 0)),
+        entry(rule_id, "umbrella-us", (95, 90, 90)),
+        entry(rule_id, "globex", (99, 99, 0)),
+    ];
+    let sketch = SketchRow { tenant_id, at: NOW, checks: 293, floor: 0, entries };
+    tx.top_subjects().write(&flush, &[sketch]).await.unwrap();
+    tx.commit().await.unwrap();
+    let found = async |tenant_id, namespaces: Option<&[String]>, text: &str, from| {
+        let mut tx = tenant_tx(&database.app, tenant_id).await;
+        let filter = SubjectSearch { tenant_id, namespaces, text, from, limit: 5 };
+        let found = tx.top_subjects().search(&filter).await.unwrap();
+        found.into_iter().map(|one| (one.subject["user"].clone(), one.denied)).collect::<Vec<_>>()
+    };
+    let expected = [(json!("Umbrella"), 2), (json!("umbrella-eu"), 80), (json!("umbrella-us"), 0)];
+    assert_eq!(found(tenant_id, None, "UMBRELLA", NOW).await, expected);
+    assert_eq!(found(tenant_id, None, "umbrella", NOW.plus_ms(1)).await, [], "older ones");
+    assert_eq!(found(tenant_id, Some(&["x".to_owned()]), "umbrella", NOW).await, []);
+    assert_eq!(found(some_tenant(), None, "umbrella", NOW).await, []);
 }
 
 #[tokio::test]
