@@ -29,6 +29,7 @@ mod profiles;
 mod replicas;
 mod rule_service;
 mod rules;
+mod search;
 mod sessions;
 mod stats;
 mod subjects;

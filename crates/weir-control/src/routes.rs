@@ -8,7 +8,7 @@ use weir_http::json::BodyLimit;
 use crate::state::ControlState;
 use crate::{
     alerts, api_keys, apply, audit, ceilings, deferred, health, invitations, me, members, metrics,
-    namespaces, operator, overrides, profiles, replicas, rules, sessions, simulate, stats,
+    namespaces, operator, overrides, profiles, replicas, rules, search, sessions, simulate, stats,
     subjects, tenants, tester, webhooks,
 };
 
@@ -151,6 +151,7 @@ fn subjects() -> OpenApiRouter<ControlState> {
         .routes(routes!(subjects::inspect::inspect))
         .routes(routes!(subjects::raise::raise))
         .routes(routes!(subjects::block::block))
+        .routes(routes!(search::search))
 }
 
 fn simulate() -> OpenApiRouter<ControlState> {

@@ -26,6 +26,7 @@ mod password_resets;
 mod profiles;
 mod receiver;
 mod rules;
+mod search;
 mod second_factors;
 mod sessions;
 mod signups;

@@ -25,6 +25,7 @@ pub mod recorded_checks;
 pub mod replicas;
 pub mod reservations;
 pub mod rules;
+pub mod search;
 pub mod second_factors;
 pub mod sessions;
 pub mod simulate;

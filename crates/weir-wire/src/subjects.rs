@@ -34,6 +34,9 @@ pub struct InspectSubjectBody {
     /// Only rules of this namespace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
+    /// Whether the answer has the `history` of the denials. Default: false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub history: bool,
 }
 
 /// The counters of one subject across all rules.
@@ -47,6 +50,28 @@ pub struct InspectSubjectAnswer {
     /// The denied checks of the last day, newest first; at most 50. Checks denied by shadow rules are included.
     pub denials: Vec<DenialEntry>,
     /// The time up to which the denials are complete.
+    pub as_of: DateTime,
+    /// The denials of the last day over time; null unless the request has `history`.
+    #[serde(default)]
+    pub history: Option<SubjectHistory>,
+}
+
+/// The denials of a subject over the last day, as the rules of `data` count them. A check that two of these rules deny counts
+/// twice. Gates count the busiest subjects, so the numbers of others are lower bounds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct SubjectHistory {
+    /// The start of the first step.
+    pub start: DateTime,
+    /// The length of a step in seconds.
+    pub step_s: u32,
+    /// The denied checks of each step, at least.
+    pub denied: Vec<u64>,
+    /// The checks of each step that rules in shadow mode would have denied, at least.
+    pub shadow_denied: Vec<u64>,
+    /// The most denials of each step that can be missing in `denied` and `shadow_denied` together; 0 if they are exact.
+    pub unknown: Vec<u64>,
+    /// The time up to which the counts are complete; later ones can still grow.
     pub as_of: DateTime,
 }
 

@@ -67,7 +67,8 @@ impl SubjectActions {
     /// The override of exactly this subject, which a change replaces. If it cannot be read, the change is made all the same:
     /// nobody should have to wait for Redis to block a subject.
     async fn override_of(self, target: &RuleSubject) -> Option<OverrideAnswer> {
-        let body = InspectSubjectBody { attributes: target.subject.clone(), namespace: None };
+        let attributes = target.subject.clone();
+        let body = InspectSubjectBody { attributes, namespace: None, history: false };
         let found = self.api.inspect_subject(&self.tenant.now(), &body).await.ok()?;
         let rule = found.data.into_iter().find(|rule| rule.rule_id == target.rule_id)?;
         rule.exception.filter(|exception| exception.body.subject == target.subject)

@@ -22,12 +22,15 @@ use crate::model::{request_link, subject};
 use crate::pages::namespace_filter::NamespaceFilter;
 use crate::pages::shell::TenantId;
 use crate::pages::subject_actions::{SubjectActions, SubjectQuestion};
+use crate::pages::traffic::DenialGroups;
 use counters::Counters;
 use finder::Finder;
-use history::History;
+use history::DenialChart;
 
 /// The interval between two readings of the counters.
 const REFRESH: Duration = Duration::from_secs(5);
+/// The interval between two readings of the chart.
+const REFRESH_CHART: Duration = Duration::from_secs(30);
 
 #[component]
 pub fn Subjects() -> impl IntoView {
@@ -52,13 +55,18 @@ fn Subject(attributes: BTreeMap<String, String>) -> impl IntoView {
     let title = subject::label(&attributes);
     let tester = request_link::request_link(None, &attributes, 1);
     let namespace = namespace_in_url();
-    let found = fetch_data(move || {
+    let attributes = StoredValue::new(attributes);
+    let inspect = move |history: bool| {
         let only = Some(namespace.value.get()).filter(|namespace| !namespace.is_empty());
-        let body = InspectSubjectBody { attributes: attributes.clone(), namespace: only };
-        let tenant = tenant.get();
-        api.inspect_subject(&tenant, &body)
-    });
+        let attributes = attributes.get_value();
+        api.inspect_subject(
+            &tenant.get(),
+            &InspectSubjectBody { attributes, namespace: only, history },
+        )
+    };
+    let (found, past) = (fetch_data(move || inspect(false)), fetch_data(move || inspect(true)));
     repeat(|| Some(REFRESH), move || found.poll());
+    repeat(|| Some(REFRESH_CHART), move || past.poll());
     let actions = SubjectActions::new(Callback::new(move |()| found.refetch()));
     view! {
         <PageHeader title=title lead="Counters, overrides and denials in every rule">
@@ -69,7 +77,11 @@ fn Subject(attributes: BTreeMap<String, String>) -> impl IntoView {
         <SubjectQuestion actions />
         {show_latest_shaped(found, Skeleton::Cards, move |found| view! {
             <Counters found actions />
-            <History found actions />
+        })}
+        {show_latest_shaped(past, Skeleton::Chart, move |past| view! { <DenialChart past /> })}
+        {show_latest_shaped(found, Skeleton::Card, move |found| {
+            let denials = Signal::derive(move || found.with(|found| found.denials.clone()));
+            view! { <DenialGroups denials actions /> }
         })}
     }
 }

@@ -29,6 +29,7 @@ use crate::rule_service::{
 };
 use crate::state::ControlState;
 use crate::stats::denials::entry;
+use crate::subjects::history::history;
 
 /// Inspect the counters of one subject across all rules that count by its attributes. Conditions are ignored. Nothing is
 /// counted. While Redis does not answer, what is left of a limit is null.
@@ -65,12 +66,19 @@ pub(crate) async fn inspect(
     };
     let page = Page { limit: SUBJECT_DENIALS_MAX, after: None };
     let denials = tx.denials().list(&filter, &page).await?;
+    let history = if body.history {
+        let of_rules = rows.iter().map(|row| row.id).collect();
+        Some(history(&mut tx, tenant_id, of_rules, to_value(&shown)?, control.clock.now()).await?)
+    } else {
+        None
+    };
     drop(tx);
     Ok(Json(InspectSubjectAnswer {
         data: states(&control, tenant_id, &rows, &overrides, &body.attributes).await?,
         truncated,
         denials: denials.counts.items.into_iter().map(entry).collect(),
         as_of: denials.as_of.into(),
+        history,
     }))
 }
 

@@ -77,6 +77,7 @@ pub(super) fn table() -> BTreeMap<&'static str, For> {
         ("counters_inspect", For::Members(Editor)),
         ("counters_reset", For::Members(Editor)),
         ("subjects_inspect", For::Members(Viewer)),
+        ("search", For::Members(Viewer)),
         ("subjects_raise", For::Members(Editor)),
         ("subjects_block", For::Members(Editor)),
         ("stats_series", For::Members(Viewer)),
@@ -390,6 +391,8 @@ pub(super) async fn ask(
         .replace("{deferred}", &things.deferred)
         .replace("{alert}", &things.alert);
     assert!(!path.contains('{'), "no sample for a parameter of {path}");
+    let query = if operation.id == "search" { "?q=login" } else { "" };
+    let path = format!("{path}{query}");
     let mut ask = plane.ask(&operation.method, &path).header("if-match", "\"1\"");
     if let Some(token) = token {
         ask = ask.bearer(token);

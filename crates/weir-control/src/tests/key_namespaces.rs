@@ -58,6 +58,7 @@ fn table() -> BTreeMap<&'static str, Restricted> {
         ("profiles_list", ToListed(|things| &things.profile)),
         ("namespaces_list", ToListed(|_| "\"default\"")),
         ("subjects_inspect", ToListed(|things| &things.rule)),
+        ("search", ToListed(|things| &things.rule)),
         ("stats_events", ToListed(|things| &things.rule)),
         ("stats_series", ToCounted),
         ("stats_rules", ToCounted),

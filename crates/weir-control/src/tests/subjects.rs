@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 use weir_domain::id::{DenialId, GateId, RuleId, TenantId};
 use weir_domain::time::Timestamp;
-use weir_store::{DenialRow, Flush, Scope};
+use weir_store::{
+    DenialRow, Flush, SKETCH_MS, Scope, SketchEntry, SketchRow, TallyCounts, TallyRow,
+};
 
 use super::support::{Answer, Member, Plane};
 
@@ -154,6 +156,85 @@ async fn inspection_of_a_subject_lists_its_denials_only() {
     assert_eq!(users(json!({ "user": "u-1", "ip": "::1" })).await.len(), 2);
     assert_eq!(users(json!({ "user": "u-3" })).await, [] as [Value; 0]);
     assert_eq!(users(json!({ "user": long })).await.len(), 1);
+}
+
+/// Writes 2,091 denials of a customer in 20 hours, of which the log has the newest 60, and 40 of which nothing tells whose they
+/// were.
+async fn wrote_history(plane: &Plane, member: &Member, rule: &str, customer: &Value) {
+    let (tenant_id, rule_id): (TenantId, RuleId) =
+        (member.tenant.parse().expect("an id"), rule.parse().expect("an id"));
+    let gate_id = GateId::from_u128(7);
+    let now = Timestamp::from_millis(plane.now_ms());
+    let span = |back: i64| {
+        Timestamp::from_millis((now.as_millis().div_euclid(SKETCH_MS) - back) * SKETCH_MS)
+    };
+    let spans = [(120, 1_500), (3, 505), (0, 86)];
+    let sketch = |(back, denied)| {
+        let subject = customer.clone();
+        let entry = SketchEntry { rule_id, subject, checks: denied, denied, shadow_denied: 6 };
+        SketchRow { tenant_id, at: span(back), checks: denied, floor: 0, entries: vec![entry] }
+    };
+    let minute = |(back, denied): (i64, u64)| TallyRow {
+        tenant_id,
+        rule_id: Some(rule_id),
+        minute: span(back),
+        namespace: "default".to_owned(),
+        counts: TallyCounts { denied: denied - 6, shadow_denied: 6, ..TallyCounts::default() },
+    };
+    let denial = |number: u128| DenialRow {
+        id: DenialId::new(now, number),
+        tenant_id,
+        at: now,
+        namespace: "default".to_owned(),
+        rule_id,
+        rule: "per-customer".to_owned(),
+        shadow: false,
+        subject: customer.clone(),
+        cost: 1,
+        retry_after_ms: Some(1000),
+        degraded: false,
+        stands_for: 1,
+    };
+    let flush = Flush { gate_id, boot_id: 1, oldest_minute: now, age: std::time::Duration::ZERO };
+    let mut tx = plane.database.gate.begin("tests", Scope::Gate(gate_id)).await.expect("begin");
+    tx.tallies().report(&flush).await.expect("reported");
+    let rows: Vec<_> = spans.into_iter().chain([(8, 40)]).map(minute).collect();
+    tx.tallies().write(&flush, &rows).await.expect("written");
+    tx.top_subjects().write(&flush, &spans.map(sketch)).await.expect("written");
+    tx.denials().write(&flush, &(0..60).map(denial).collect::<Vec<_>>()).await.expect("written");
+    tx.commit().await.expect("committed");
+}
+
+#[tokio::test]
+async fn history_of_a_subject_is_not_bounded_by_the_log() {
+    let plane = Plane::start().await;
+    plane.limiter_up().await;
+    let ada = plane.member("ada@example.com").await;
+    let id = rule(&plane, &ada, per_day("per-customer", &json!(["customer"]), 5)).await;
+    let umbrella = json!({ "customer": "umbrella" });
+    wrote_history(&plane, &ada, &id, &umbrella).await;
+    let body = json!({ "attributes": umbrella, "history": true });
+    let seen = plane.by(&ada, "POST", "subjects/inspect").json(&body).send().await.expect(200).body;
+    assert_eq!(seen["denials"].as_array().map(Vec::len), Some(50));
+    let column = |name: &str| -> Vec<(usize, u64)> {
+        let steps = seen["history"][name].as_array().expect("a list");
+        assert_eq!(steps.len(), 144, "{name}");
+        let counts = steps.iter().map(|count| count.as_u64().expect("a count"));
+        let back = (0..144).rev().zip(counts);
+        back.filter(|(_, count)| *count > 0).collect()
+    };
+    assert_eq!(column("denied"), [(120, 1_494), (3, 499), (0, 80)]);
+    assert_eq!(column("shadow_denied"), [(120, 6), (3, 6), (0, 6)]);
+    assert_eq!(column("unknown"), [(8, 40)]);
+    assert_eq!(seen["history"]["step_s"], 600);
+
+    let seen = inspect(&plane, &ada, umbrella.clone()).await.expect(200);
+    assert_eq!(seen.body["history"], Value::Null, "only on request");
+    let eve = plane.member("eve@example.com").await;
+    rule(&plane, &eve, per_day("per-customer", &json!(["customer"]), 5)).await;
+    let theirs = plane.by(&eve, "POST", "subjects/inspect").json(&body).send().await.expect(200);
+    let counts = theirs.body["history"]["denied"].as_array().expect("a list").clone();
+    assert!(counts.iter().all(|count| *count == 0), "another tenant's subject");
 }
 
 #[tokio::test]
