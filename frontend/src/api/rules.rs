@@ -49,7 +49,7 @@ impl RuleFeature {
 impl Api {
     /// All rules of a tenant.
     pub async fn rules(self, tenant: &str) -> Result<Vec<RuleAnswer>, Problem> {
-        let Page { mut data, next_cursor } = self.some_rules(tenant, "").await?;
+        let Page { mut data, next_cursor } = self.some_rules(tenant).await?;
         if let Some(cursor) = next_cursor {
             data.append(&mut self.rules_after(tenant, cursor).await?);
         }
@@ -73,9 +73,9 @@ impl Api {
         Ok(rules)
     }
 
-    /// The first page of rules whose `namespace/name` contains a text.
-    pub fn some_rules(self, tenant: &str, text: &str) -> Answer<Page<RuleAnswer>> {
-        self.first_rules(tenant, 200, &RuleSelection::default(), text)
+    /// The first page of rules.
+    pub fn some_rules(self, tenant: &str) -> Answer<Page<RuleAnswer>> {
+        self.first_rules(tenant, 200, &RuleSelection::default(), "")
     }
 
     /// A short first page of the selected rules whose `namespace/name` contains a text.

@@ -2,12 +2,14 @@
 
 use gloo_net::http::Method;
 use weir_wire::overrides::OverrideAnswer;
+use weir_wire::search::SearchAnswer;
 use weir_wire::subjects::{
     BlockSubjectBody, InspectSubjectAnswer, InspectSubjectBody, RaiseSubjectBody,
 };
 
 use super::request::Call;
 use super::{Answer, Api};
+use crate::browser;
 
 impl Api {
     /// The counters, overrides and denials of a subject in every rule that counts by its attributes.
@@ -18,6 +20,11 @@ impl Api {
     ) -> Answer<InspectSubjectAnswer> {
         let path = format!("/tenants/{tenant}/subjects/inspect");
         self.call(Call::new(Method::POST, path).body(body))
+    }
+
+    /// Searches subjects, rules, overrides, alerts, webhooks, members, keys and audit entries.
+    pub fn search(self, tenant: &str, text: &str) -> Answer<SearchAnswer> {
+        self.read(format!("/tenants/{tenant}/search?q={}", browser::encode_component(text)))
     }
 
     /// Multiplies the limits of a subject for some time.

@@ -14,6 +14,12 @@ pub fn Combobox(
     typed: RwSignal<String>,
     options: Signal<Vec<ComboboxOption>>,
     choose: Callback<usize>,
+    /// Whether more options can follow.
+    #[prop(into)]
+    searching: Signal<bool>,
+    /// Whether the field takes the focus.
+    #[prop(default = true)]
+    focused: bool,
 ) -> impl IntoView {
     let id = fresh_id();
     let list_id = format!("{id}-list");
@@ -24,7 +30,7 @@ pub fn Combobox(
     let active = RwSignal::new(0_usize);
     let input = NodeRef::<html::Input>::new();
     Effect::new(move |_| {
-        if let Some(input) = input.get() {
+        if let Some(input) = input.get().filter(|_| focused) {
             drop(input.focus());
         }
     });
@@ -46,7 +52,10 @@ pub fn Combobox(
         let option_id = option_id.clone();
         move || options.with(|options| !options.is_empty()).then(|| option_id(active.get()))
     };
-    let no_results = move || options.with(Vec::is_empty).then_some("No results");
+    let no_results = move || {
+        let none = options.with(Vec::is_empty) && typed.with(|typed| !typed.is_empty());
+        none.then(|| if searching.get() { "Searching…" } else { "No results" })
+    };
     let list_id_copy = list_id.clone();
     view! {
         <div class="field">

@@ -29,7 +29,7 @@ pub use state::RuleState;
 #[component]
 pub fn Rules() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let rules = fetch_data(move || api.some_rules(&tenant.get(), ""));
+    let rules = fetch_data(move || api.some_rules(&tenant.get()));
     let new = Signal::derive(move || tenant.page("rules/new"));
     view! {
         <PageHeader title="Rules" lead="Who can do what, and how often">

@@ -37,6 +37,7 @@ use fired::provide_fired;
 use navigation::{BottomTabs, Navigation};
 use notices::Notices;
 use palette::Palette;
+pub use palette::server_hits;
 use seen::provide_seen;
 use shortcuts::{Shortcuts, ShortcutsOpen};
 use status::StatusStrip;

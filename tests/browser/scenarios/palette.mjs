@@ -1,4 +1,4 @@
-// The command palette finds pages, rules, keys and subjects, with the keyboard only.
+// The command palette finds pages, rules, keys, subjects, alerts, webhooks and members, with the keyboard only.
 import { strict as assert } from "node:assert";
 
 import { api, fresh, heading, signIn, stack, scenario } from "../steps.mjs";
@@ -17,7 +17,7 @@ await scenario("palette", async ({ page, shoot }) => {
     await api("POST", `/tenants/${stack.tenant}/overrides`, override);
     await signIn(page);
     await heading(page, "Overview");
-    const field = page.getByRole("combobox", { name: "Search pages, rules, keys, or subjects (user=u-17)" });
+    const field = page.getByRole("combobox", { name: "Search customers, users, rules, alerts, members and pages" });
     const chosen = page.getByRole("listbox").getByRole("option", { selected: true });
 
     await page.keyboard.press("Control+k");
@@ -39,22 +39,51 @@ await scenario("palette", async ({ page, shoot }) => {
 
     await page.keyboard.press("Control+k");
     await field.fill(`user=vip-${fresh}`);
-    await page.getByRole("option", { name: `user vip-${fresh} Allow Override` }).click();
+    await page.getByRole("option", { name: `user vip-${fresh} ${rule} Override` }).click();
     await heading(page, "Overrides");
     await page.getByRole("row", { name: `user vip-${fresh}` }).waitFor();
     assert.equal(await page.getByRole("region", { name: "Overrides" }).getByRole("row").count(), 2);
     await amongMany(page, field);
+    await bareWords(page, field);
 
     const button = page.getByRole("button", { name: "Search or jump to…" });
     await button.focus();
     await page.keyboard.press("Enter");
-    await field.fill("no such thing at all");
+    // A longer text can be opened as a subject.
+    await field.fill("§");
     await page.getByText("No results").waitFor();
     await page.keyboard.press("Enter");
     await page.keyboard.press("Escape");
     await field.waitFor({ state: "detached" });
     assert.ok(await button.evaluate((node) => node === document.activeElement), "focus returns to the button");
 });
+
+/** A word finds what has it in a name or in a value. A subject that nothing counted yet can be opened too. */
+async function bareWords(page, field) {
+    const { webhook } = await api("POST", `/tenants/${stack.tenant}/webhooks`, { name: `Pager ${fresh}`, url: "http://127.0.0.1:9/" });
+    const alert = { name: `Token volume ${fresh}`, webhook_id: webhook.id, kind: "denial_share", share_percent: 5 };
+    await api("POST", `/tenants/${stack.tenant}/alerts`, alert);
+    await lead(page, `token vol`, "Alerts");
+    await lead(page, `pager ${fresh}`, "Alerts");
+    await lead(page, stack.email, "Members");
+    const [entry] = (await api("GET", `/tenants/${stack.tenant}/audit?limit=1`)).data;
+    await lead(page, entry.id, "Audit log");
+    await page.getByRole("row").nth(1).waitFor();
+
+    await page.keyboard.press("Control+k");
+    await field.fill(`umbrella ${fresh}`);
+    await page.getByRole("option", { name: `Open as user umbrella ${fresh}` }).waitFor();
+    assert.equal(await page.getByText("No results").count(), 0);
+    await page.getByRole("option", { name: `Open as user umbrella ${fresh}` }).click();
+    await heading(page, `user umbrella ${fresh}`);
+
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("dark theme");
+    await page.getByRole("option", { name: "Dark theme Theme" }).waitFor();
+    await page.keyboard.press("Enter");
+    await field.waitFor({ state: "detached" });
+    assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+}
 
 /** If a tenant has more than one page of rules, the palette searches on the server. */
 async function amongMany(page, field) {

@@ -29,9 +29,11 @@ await scenario("subjects", async ({ page, shoot }) => {
     await card.getByText("Override", { exact: true }).waitFor();
     await page.getByRole("article", { name: `${other} in default` }).getByText("4 of 10 left").waitFor();
     await page.getByRole("region", { name: "Latest denials" }).getByText("user u-1").first().waitFor(SLOWLY);
+    await page.getByText(/^From the newest 2 log entries: .*\d\d:\d\d:\d\d\.$/).waitFor();
 
     await page.getByRole("status", { name: "Notifications" }).getByRole("button", { name: "Undo" }).click();
     await card.getByText("0 of 3 left").waitFor(SLOWLY);
+    await history(page, shoot);
     await card.getByRole("button", { name: "Reset counters" }).click();
     await card.getByText("3 of 3 left").waitFor(SLOWLY);
     assert.equal(await allowed(), true, "the counter is empty");
@@ -48,6 +50,32 @@ await scenario("subjects", async ({ page, shoot }) => {
     await withoutRedis(page, shoot, card);
     await find(page, shoot);
 });
+
+/** The chart counts all denials of the day, not those of the log. What nobody counted is shown as such, never as 0. */
+async function history(page, shoot) {
+    const chart = page.getByRole("figure", { name: "Denials" });
+    // Gates report subjects every ten seconds, and the page reads them every thirty.
+    const counted = { timeout: 90_000 };
+    await chart.getByRole("button", { name: "Denied 2 · 100%" }).waitFor(counted);
+    await chart.getByText("Denials per 10 minutes").waitFor();
+    const inspections = "**/subjects/inspect";
+    await page.route(inspections, async (route) => {
+        const response = await route.fetch();
+        const body = await response.json();
+        if (body.history) {
+            // Of ten hours with 2,000 denials each, the log has the last minute.
+            const steps = body.history.denied.length;
+            for (let step = steps - 60; step < steps; step += 1) body.history.denied[step] = 2_000;
+            body.history.unknown[3] = 700;
+        }
+        await route.fulfill({ response, json: body });
+    });
+    await page.reload();
+    await chart.getByRole("button", { name: "Denied 120k · 99%" }).waitFor(counted);
+    await chart.getByRole("button", { name: "Not known, up to 700 · 1%" }).waitFor();
+    await shoot("subject-history");
+    await page.unroute(inspections);
+}
 
 /** What is left is unknown, and the subject can be blocked all the same. The control plane answers like this while Redis is away. */
 async function withoutRedis(page, shoot, card) {
@@ -84,13 +112,15 @@ async function find(page, shoot) {
     await heading(page, "Subjects");
     const active = page.getByRole("region", { name: "Most active" });
     await active.getByRole("link", { name: "user u-1" }).first().waitFor(SLOWLY);
+    const field = page.getByRole("combobox", { name: "Find a customer, user, address or other subject" });
+    await field.fill("u-1");
+    await page.getByRole("option", { name: /^user u-1 at least \d denials in the last day/ }).waitFor();
     await shoot("subjects");
-    assert.equal(await page.getByLabel("Attribute").inputValue(), "user");
-    await page.getByLabel("Value").fill("nobody");
-    await page.getByRole("button", { name: "Show subject" }).click();
+    await field.fill("nobody");
+    await page.getByRole("option", { name: "Open as user nobody" }).click();
     await heading(page, "user nobody");
     await page.getByRole("article", { name: `${name} in default` }).getByText("3 of 3 left").waitFor();
-    await page.getByText("No denials in the last 24 hours").waitFor();
+    await page.getByText("No denials in the log of the last 24 hours").waitFor();
 }
 
 const viewer = await colleague(owner, "reader", "viewer");

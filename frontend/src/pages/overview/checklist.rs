@@ -67,7 +67,7 @@ fn item(tenant: TenantId, Step { text, page, done }: Step, can_edit: bool) -> im
 
 async fn first_steps(api: Api, tenant: String) -> Result<[Step; 4], Problem> {
     let about = StatsScope::last(tenant.clone(), LATELY_MS);
-    let rules = api.some_rules(&tenant, "").await?.data;
+    let rules = api.some_rules(&tenant).await?.data;
     let checks = api.summary(&about).await?.counts.checks();
     let alerts = api.alerts(&tenant).await?.len();
     Ok(steps(&rules, checks, alerts))

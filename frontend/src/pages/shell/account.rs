@@ -27,10 +27,17 @@ pub fn Account() -> impl IntoView {
         <Icon name="chevrons-up-down" />
     };
     let label = Signal::derive(move || format!("{} (account)", email()));
-    let (theme, density) = (Appearance::theme(), expect_context::<Appearance>());
+    let density = expect_context::<Appearance>();
     let navigate = use_navigate();
     let tenants = Callback::new(move |()| navigate("/tenants", NavigateOptions::default()));
     // The menu renders its content each time it opens.
+    let themes = move || {
+        let theme = Appearance::theme();
+        [("system", "monitor", "System theme"), ("light", "sun", "Light theme"), ("dark", "moon", "Dark theme")]
+            .map(|(value, icon, text)| view! {
+                <MenuChoice icon text chosen=Signal::derive(move || theme.get() == value) on_press=move |()| theme.set(value) />
+            })
+    };
     let tenant = use_context::<TenantId>();
     let start = move || {
         tenant.map(|tenant| view! { <MenuLink icon="rocket" text="Get started" href=tenant.page_now("start") /> })
@@ -41,10 +48,7 @@ pub fn Account() -> impl IntoView {
     };
     view! {
         <Menu label class="account" trigger=trigger.into_any()>
-            {[("system", "monitor", "System theme"), ("light", "sun", "Light theme"), ("dark", "moon", "Dark theme")]
-                .map(|(value, icon, text)| view! {
-                    <MenuChoice icon text chosen=Signal::derive(move || theme.get() == value) on_press=move |()| theme.set(value) />
-                })}
+            {themes()}
             <MenuSeparator />
             {[("comfortable", "rows-3", "Comfortable rows"), ("compact", "layers", "Compact rows")]
                 .map(|(value, icon, text)| view! {

@@ -4,36 +4,35 @@ use futures_util::FutureExt as _;
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
-use weir_wire::overrides::OverrideAnswer;
 use weir_wire::rules::RuleAnswer;
-use weir_wire::tenants::Role;
 
 use super::tenant::{GROUPS, TenantId};
-use crate::access::Access;
-use crate::api::{Api, OverrideSearch, Problem};
+use crate::api::Api;
 use crate::browser;
 use crate::components::combobox::Combobox;
 use crate::components::dialog::Dialog;
 use crate::components::icon::Icon;
 use crate::components::remote_data::fetch_data;
+use crate::components::theme::Appearance;
 use crate::model::palette::{Entry, search, server_query};
-use crate::model::{override_labels, subject};
 
 /// The button that opens the palette, and the palette.
 #[component]
 pub(super) fn Palette(open: RwSignal<bool>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let access = expect_context::<Access>();
     // Refetched each time the palette opens; the previous entries are searchable meanwhile.
     let loaded_entries = fetch_data(move || {
-        let is_open = open.get();
-        let (tenant, keys) = (tenant.get(), access.missing_role(Role::Admin).is_none());
+        let (is_open, tenant) = (open.get(), tenant.get());
         async move {
-            if is_open { rules_and_keys(api, &tenant, keys).await.map(Some) } else { Ok(None) }
+            if !is_open {
+                return Ok(None);
+            }
+            let rules = api.some_rules(&tenant).await?.data;
+            Ok(Some(rules.into_iter().map(rule_entry).collect()))
         }
         .boxed_local()
     });
-    let cache = RwSignal::new(PaletteCache::default());
+    let cache = RwSignal::new(Vec::new());
     Effect::new(move |_| {
         if let Some(Some(entries)) = loaded_entries.data() {
             cache.set(entries);
@@ -41,7 +40,7 @@ pub(super) fn Palette(open: RwSignal<bool>) -> impl IntoView {
     });
     Effect::new(move |_| {
         tenant.get();
-        cache.set(PaletteCache::default());
+        cache.set(Vec::new());
     });
     let listener = window_event_listener(leptos::ev::keydown, move |event| {
         if (event.ctrl_key() || event.meta_key()) && event.key().eq_ignore_ascii_case("k") {
@@ -58,48 +57,22 @@ pub(super) fn Palette(open: RwSignal<bool>) -> impl IntoView {
     }
 }
 
-/// The entries that need no server search.
-#[derive(Debug, Clone, Default)]
-struct PaletteCache {
-    entries: Vec<Entry>,
-    /// Whether there are more rules than these.
-    more_rules: bool,
-}
-
 #[component]
-fn Search(open: RwSignal<bool>, cache: RwSignal<PaletteCache>) -> impl IntoView {
-    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+fn Search(open: RwSignal<bool>, cache: RwSignal<Vec<Entry>>) -> impl IntoView {
+    let tenant = expect_context::<TenantId>();
     let navigate = use_navigate();
     let typed = RwSignal::new(String::new());
-    let text = Memo::new(move |_| typed.with(|typed| server_query(typed)));
-    let more_rules = Memo::new(move |_| cache.with(|cache| cache.more_rules));
-    let by_server = fetch_data(move || {
-        let (tenant, query, rules) = (tenant.get(), text.get(), more_rules.get());
-        async move {
-            let Some(query) = query else { return Ok(ServerResults::default()) };
-            browser::wait_ms(PAUSE_MS).await;
-            if text.try_get_untracked().flatten().as_ref() != Some(&query) {
-                return Ok(ServerResults::default());
-            }
-            search_server(api, &tenant, &query, rules).await
-        }
-        .boxed_local()
-    });
+    let hits = server_hits(typed);
     let entries = Memo::new(move |_| {
         let mut entries = pages();
-        cache.with(|cache| entries.extend_from_slice(&cache.entries));
-        let ServerResults { rules, overrides } = by_server.data().unwrap_or_default();
-        for rule in rules {
-            if !entries.contains(&rule) {
-                entries.push(rule);
+        cache.with(|cache| entries.extend_from_slice(cache));
+        for hit in hits.entries.get() {
+            if !entries.contains(&hit) {
+                entries.push(hit);
             }
         }
-        let mut found = typed.with(|typed| search(typed, &entries));
-        let query = text.get().unwrap_or_default().to_lowercase();
-        found.extend(
-            overrides.into_iter().filter(|entry| entry.label.to_lowercase().contains(&query)),
-        );
-        found
+        entries.extend(THEMES.iter().map(|(label, theme)| entry(THEME, label, "", theme)));
+        typed.with(|typed| search(typed, &entries))
     });
     let options = Signal::derive(move || {
         let option = |entry: Entry| (entry.kind, entry.label, entry.detail);
@@ -108,26 +81,27 @@ fn Search(open: RwSignal<bool>, cache: RwSignal<PaletteCache>) -> impl IntoView 
     let choose = Callback::new(move |at: usize| {
         if let Some(entry) = entries.with_untracked(|entries| entries.get(at).cloned()) {
             open.set(false);
+            if entry.kind == THEME {
+                return Appearance::theme().set(&entry.page);
+            }
             navigate(&format!("/t/{}/{}", tenant.now(), entry.page), NavigateOptions::default());
         }
     });
     view! {
-        <Combobox label="Search pages, rules, keys, or subjects (user=u-17)" typed options choose />
+        <Combobox label="Search customers, users, rules, alerts, members and pages" typed options searching=hits.searching choose />
     }
 }
 
 /// The pages and actions.
 fn pages() -> Vec<Entry> {
-    let entry = |kind, label: &str, words: &str, page: &str| Entry {
-        kind,
-        label: label.to_owned(),
-        detail: words.to_owned(),
-        page: page.to_owned(),
-    };
     let pages = GROUPS.iter().flat_map(|(_, pages)| pages.iter());
     let pages = pages.map(|page| entry("Page", page.name, "", page.path));
     let actions = ACTIONS.iter().map(|(label, words, page)| entry("Action", label, words, page));
     pages.chain(actions).collect()
+}
+
+fn entry(kind: &'static str, label: &str, words: &str, page: &str) -> Entry {
+    Entry { kind, label: label.to_owned(), detail: words.to_owned(), page: page.to_owned() }
 }
 
 /// The most frequent actions: label, synonyms, path.
@@ -143,47 +117,37 @@ const ACTIONS: [(&str, &str, &str); 9] = [
     ("Sign-in sessions", "sign out", "settings"),
 ];
 
-async fn rules_and_keys(api: Api, tenant: &str, keys: bool) -> Result<PaletteCache, Problem> {
-    let rules = api.some_rules(tenant, "").await?;
-    let keys = if keys { api.keys(tenant).await? } else { Vec::new() };
-    let keys = keys.into_iter().map(|key| Entry {
-        kind: "Key",
-        label: key.name,
-        detail: format!("weir_{}_…", key.hint),
-        page: "keys".to_owned(),
+/// The hits of the server for a typed text; cheap to copy.
+#[derive(Debug, Clone, Copy)]
+pub struct ServerHits {
+    pub entries: Memo<Vec<Entry>>,
+    /// Whether the answer to the present text is awaited.
+    pub searching: Memo<bool>,
+}
+
+/// Searches for a typed text, once the typing pauses.
+pub fn server_hits(typed: RwSignal<String>) -> ServerHits {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let text = Memo::new(move |_| typed.with(|typed| server_query(typed)));
+    let found = fetch_data(move || {
+        let (tenant, query) = (tenant.get(), text.get());
+        async move {
+            let Some(query) = query else { return Ok((None, Vec::new())) };
+            browser::wait_ms(PAUSE_MS).await;
+            if text.try_get_untracked().flatten().as_ref() != Some(&query) {
+                return Ok((None, Vec::new()));
+            }
+            let hits = api.search(&tenant, &query).await?.data.into_iter();
+            let entries = hits.map(|hit| Entry::of(hit, &query)).collect::<Vec<_>>();
+            Ok((Some(query), entries))
+        }
+        .boxed_local()
     });
-    let more_rules = rules.next_cursor.is_some();
-    Ok(PaletteCache {
-        entries: rules.data.into_iter().map(rule_entry).chain(keys).collect(),
-        more_rules,
-    })
-}
-
-/// The entries that the server found.
-#[derive(Debug, Clone, Default)]
-struct ServerResults {
-    rules: Vec<Entry>,
-    overrides: Vec<Entry>,
-}
-
-/// Searches rules only if not all of them have been loaded.
-async fn search_server(
-    api: Api,
-    tenant: &str,
-    text: &str,
-    rules: bool,
-) -> Result<ServerResults, Problem> {
-    let rules = if rules { api.some_rules(tenant, text).await?.data } else { Vec::new() };
-    let search = OverrideSearch { subject: text.to_owned(), ..OverrideSearch::default() };
-    let overrides = api.overrides(tenant, &search, None).await?.data.into_iter();
-    let entry = |found: OverrideAnswer| Entry {
-        kind: "Override",
-        label: subject::label(&found.body.subject),
-        detail: override_labels::effect(&found.body),
-        page: format!("overrides?q={}", browser::encode_component(text)),
-    };
-    let overrides = overrides.take(OVERRIDES).map(entry).collect();
-    Ok(ServerResults { rules: rules.into_iter().map(rule_entry).collect(), overrides })
+    let entries = Memo::new(move |_| found.data().unwrap_or_default().1);
+    let searching = Memo::new(move |_| {
+        found.problem().is_none() && text.get() != found.data().unwrap_or_default().0
+    });
+    ServerHits { entries, searching }
 }
 
 fn rule_entry(rule: RuleAnswer) -> Entry {
@@ -195,7 +159,9 @@ fn rule_entry(rule: RuleAnswer) -> Entry {
     }
 }
 
+/// The kind of the entries that choose a theme, which they have instead of a path.
+const THEME: &str = "Theme";
+const THEMES: [(&str, &str); 3] =
+    [("System theme", "system"), ("Light theme", "light"), ("Dark theme", "dark")];
 /// The pause in typing after which the server is queried.
 const PAUSE_MS: i32 = 150;
-/// The maximum number of overrides listed.
-const OVERRIDES: usize = 5;

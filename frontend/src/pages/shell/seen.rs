@@ -27,7 +27,7 @@ pub(super) fn provide_seen(api: Api, tenant: TenantId) {
 async fn load(api: Api, tenant: String) -> KnownAttributes {
     let day = StatsScope::last(tenant.clone(), DAY_MS);
     let (rules, top, denials) = futures_util::future::join3(
-        api.some_rules(&tenant, ""),
+        api.some_rules(&tenant),
         api.top(&day, "subject", SUBJECTS),
         api.denials(&tenant, None, ""),
     )

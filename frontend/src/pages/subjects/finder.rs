@@ -1,4 +1,4 @@
-//! Finding a subject: by its attribute, or among the most denied and the most active.
+//! Finding a subject: by a part of its value, or among the most denied and the most active.
 
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
@@ -9,17 +9,18 @@ use weir_wire::stats::{Top, TopEntry};
 use crate::api::Api;
 use crate::charts::geometry::Scale;
 use crate::charts::timeline::{WIDTH, percent};
+use crate::components::combobox::Combobox;
 use crate::components::control_flow::Show;
 use crate::components::feedback::Skeleton;
-use crate::components::field::TextField;
 use crate::components::namespace::namespace_in_url;
 use crate::components::page::PageHeader;
 use crate::components::remote_data::{RemoteData, fetch_data, show_latest_shaped};
 use crate::components::time_range::{TimeRangePicker, time_in_url};
 use crate::model::number::{grouped, share_within};
+use crate::model::palette::{Entry, search};
 use crate::model::subject;
 use crate::pages::namespace_filter::NamespaceFilter;
-use crate::pages::shell::TenantId;
+use crate::pages::shell::{TenantId, server_hits};
 use crate::pages::traffic::{TopNotes, TrafficFilter, refresh};
 
 /// The most subjects of a list.
@@ -41,7 +42,7 @@ pub(super) fn Finder() -> impl IntoView {
             <NamespaceFilter namespace />
             <TimeRangePicker time compares=false />
         </PageHeader>
-        <Search denied />
+        <Find />
         <div class="columns">
             {list_of("Most denied", Order::Denied, denied)}
             {list_of("Most active", Order::Active, active)}
@@ -49,39 +50,33 @@ pub(super) fn Finder() -> impl IntoView {
     }
 }
 
-/// Opens the page of the entered subject.
+/// Opens a subject: one that the server finds or can open, or one that is named like `user=u-17`.
 #[component]
-fn Search(denied: RemoteData<Top>) -> impl IntoView {
+fn Find() -> impl IntoView {
     let tenant = expect_context::<TenantId>();
-    let (attribute, value) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
-    // The first attribute that rules count by, until the person enters another.
-    Effect::new(move |_| {
-        let named = |entry: TopEntry| entry.subject?.into_keys().next();
-        let known = denied.data().and_then(|top| top.data.into_iter().find_map(named));
-        if let Some(known) = known.filter(|_| attribute.with_untracked(String::is_empty)) {
-            attribute.set(known);
+    let typed = RwSignal::new(String::new());
+    let hits = server_hits(typed);
+    let entries = Memo::new(move |_| {
+        let mut entries = typed.with(|typed| search(typed, &hits.entries.get()));
+        entries.retain(|entry| entry.kind == "Subject");
+        entries
+    });
+    let options = Signal::derive(move || {
+        let option = |entry: Entry| ("", entry.label, entry.detail);
+        entries.get().into_iter().map(option).collect()
+    });
+    let navigate = use_navigate();
+    let choose = Callback::new(move |at: usize| {
+        if let Some(page) =
+            entries.with_untracked(|all| all.get(at).map(|entry| entry.page.clone()))
+        {
+            navigate(&format!("/t/{}/{page}", tenant.now()), NavigateOptions::default());
         }
     });
-    let incomplete = move || {
-        attribute.with(|name| name.trim().is_empty()) || value.with(|value| value.trim().is_empty())
-    };
-    let navigate = use_navigate();
-    let open = move |event: leptos::ev::SubmitEvent| {
-        event.prevent_default();
-        if untrack(incomplete) {
-            return;
-        }
-        let pair = [attribute, value].map(|field| field.get_untracked().trim().to_owned());
-        let [name, value] = pair;
-        let page = subject::page(&[(name, value)].into());
-        navigate(&format!("/t/{}/{page}", tenant.now()), NavigateOptions::default());
-    };
     view! {
-        <form class="filter subject-search" role="search" on:submit=open>
-            <TextField label="Attribute" value=attribute />
-            <TextField label="Value" value=value />
-            <button type="submit" class="button primary" disabled=incomplete>"Show subject"</button>
-        </form>
+        <div class="card subject-search" role="search">
+            <Combobox label="Find a customer, user, address or other subject" typed options searching=hits.searching choose focused=false />
+        </div>
     }
 }
 
@@ -95,7 +90,8 @@ enum Order {
 impl Order {
     fn of(self, entry: &TopEntry) -> u64 {
         match self {
-            Self::Denied => entry.denied,
+            Self::Denied if entry.enforced() == 0 => entry.shadow_denied,
+            Self::Denied => entry.enforced(),
             Self::Active => entry.checks,
         }
     }
@@ -104,7 +100,7 @@ impl Order {
     fn bar(self, entry: &TopEntry) -> &'static str {
         match self {
             Self::Active => "bar",
-            Self::Denied if entry.shadow_denied >= entry.denied => "bar would-deny",
+            Self::Denied if entry.enforced() == 0 => "bar would-deny",
             Self::Denied => "bar denied",
         }
     }
@@ -144,11 +140,13 @@ fn row(entry: TopEntry, order: Order, most: u64, error: u64) -> impl IntoView {
     let tenant = expect_context::<TenantId>();
     let width = percent(Scale { most, start: 0, end: WIDTH }.place(order.of(&entry)));
     let bar = order.bar(&entry);
-    let TopEntry { rule, subject, checks, denied, shadow_denied, .. } = entry;
+    let denied = entry.enforced();
+    let TopEntry { rule, subject, checks, shadow_denied, .. } = entry;
     let share = share_within(denied, checks, error);
     let share = share.map(|share| format!(" · {share}"));
     // A rule in shadow mode denies nothing.
-    let would = (shadow_denied > 0).then(|| view! { <div class="note">"would deny"</div> });
+    let would = (shadow_denied > 0)
+        .then(|| view! { <div class="note">"would deny "{grouped(shadow_denied)}</div> });
     let attributes = subject.unwrap_or_default();
     let (label, page) = (subject::label(&attributes), subject::page(&attributes));
     view! {
