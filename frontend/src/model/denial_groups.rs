@@ -3,14 +3,12 @@
 use std::collections::BTreeMap;
 
 use weir_wire::stats::DenialEntry;
-use weir_wire::time::DateTime;
 
 /// The denials of a subject by a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DenialGroup {
     /// The newest.
     pub last: DenialEntry,
-    pub first_at: DateTime,
     /// The number of denied checks.
     pub checks: u64,
     /// The number of those decided without Redis.
@@ -26,12 +24,11 @@ pub fn denial_groups(denials: Vec<DenialEntry>) -> Vec<DenialGroup> {
         let degraded = if denial.degraded { checks } else { 0 };
         let key = (denial.rule_id.clone(), denial.shadow, denial.subject.clone());
         if let Some(group) = places.get(&key).and_then(|place| groups.get_mut(*place)) {
-            group.first_at = denial.at;
             group.checks += checks;
             group.degraded += degraded;
         } else {
             places.insert(key, groups.len());
-            groups.push(DenialGroup { first_at: denial.at, last: denial, checks, degraded });
+            groups.push(DenialGroup { last: denial, checks, degraded });
         }
     }
     groups
@@ -68,7 +65,6 @@ mod tests {
             .collect();
         assert_eq!(shown, [("a", "u-1", 6, 5), ("b", "u-1", 1, 0), ("a", "u-2", 1, 0)]);
         assert_eq!(groups[0].last.id, "denial_9");
-        assert_eq!(groups[0].first_at.text(), "2026-11-21T22:40:07Z");
         assert_eq!(denial_groups(Vec::new()), []);
     }
 }

@@ -56,6 +56,9 @@ pub fn Overview() -> impl IntoView {
         let text = latency.get().map(|(_, median)| format!("at the gates; median {median}"));
         text.unwrap_or_default()
     });
+    let checked = Memo::new(move |_| {
+        traffic.summary.data().is_some_and(|summary| summary.counts.checks() > 0)
+    });
     let durations = move || {
         view! {
             <Show when=move || latency.with(Option::is_some)>
@@ -71,7 +74,7 @@ pub fn Overview() -> impl IntoView {
         </PageHeader>
         {move || traffic.first_shown.get().then(follow)}
         <StateSentence traffic rules />
-        <Checklist ready=traffic.first_shown />
+        <Checklist ready=traffic.first_shown checked />
         <div class="stack">{show_latest_shaped(traffic.summary, Skeleton::Tiles, move |summary| view! { <Totals summary first=now() last=durations() /> })}</div>
         <div class="stack"><TrafficChart traffic time /></div>
         <div class="columns">

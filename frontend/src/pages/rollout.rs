@@ -32,17 +32,22 @@ pub async fn settled(api: Api, tenant: &str, version: u64) -> String {
     text
 }
 
-/// Shows "Live on 2 of 2 gates after 38 ms", polled until all gates serve the version.
-#[component]
-pub fn RolloutStatus(
-    /// The rulebook version in which the change takes effect.
-    version: u64,
-) -> impl IntoView {
+/// The rollout of the rulebook version in which a change takes effect, as text: "live on 2 of 2 gates after 38 ms". Polled until
+/// all gates serve the version.
+pub fn rollout_text(version: u64) -> impl Fn() -> String + Copy + Send + Sync {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let replicas = fetch_data(move || api.replicas(&tenant.get()));
     let rollout = move || Some(Rollout::of(version, &replicas.data()?.data));
     let behind = move || rollout().is_some_and(|rollout| !rollout.is_complete());
     repeat(move || behind().then_some(POLL_INTERVAL), move || replicas.poll());
-    let status = move || rollout().map_or_else(|| "…".to_owned(), |rollout| rollout.to_string());
+    move || rollout().map_or_else(|| "…".to_owned(), |rollout| rollout.to_string())
+}
+
+#[component]
+pub fn RolloutStatus(
+    /// The rulebook version in which the change takes effect.
+    version: u64,
+) -> impl IntoView {
+    let status = rollout_text(version);
     view! { <dt>"Rollout"</dt><dd><span role="status">{status}</span></dd> }
 }

@@ -9,9 +9,11 @@ mod watch;
 use leptos::prelude::*;
 use leptos_router::components::A;
 
+use crate::api::GateResponse;
 use crate::components::copy::CodeBlock;
 use crate::components::page::PageHeader;
 use crate::model::labels;
+use crate::pages::rollout::rollout_text;
 use crate::pages::shell::TenantId;
 use pick::Pick;
 use snippets::Snippets;
@@ -38,16 +40,18 @@ fn Steps(started: Started, started_state: RwSignal<Option<Started>>) -> impl Int
     let Started { rule, secret, new_key, check, .. } = started;
     let address = format!("rules/{}", rule.id);
     let name = rule.rule.name.clone();
+    let live = rollout_text(rule.rulebook_version);
+    let responses = RwSignal::new(Vec::<GateResponse>::new());
     view! {
         <section class="panel" aria-label="Your rule">
             <h2>"1. Your rule "<A href=move || tenant.page(&address)>{name}</A></h2>
             <p class="sentence">{labels::sentence(&rule.rule)}</p>
-            <p class="note">"Live on all gates, in namespace "<code>{rule.rule.namespace.clone()}</code>". You can edit it at any time."</p>
+            <p class="note"><span role="status">"In namespace "<code>{rule.rule.namespace.clone()}</code>", "{live}</span>". You can edit it at any time."</p>
         </section>
-        <TryIt started=attempt started_state />
+        <TryIt started=attempt started_state responses />
         <Key secret=secret.clone() new_key />
         <Snippets secret check=check.clone() />
-        <Watch rule_id=rule.id check />
+        <Watch rule_id=rule.id check responses />
         <div class="actions">
             <button type="button" class="button" on:click=move |_| started_state.set(None)>"Another template"</button>
             <A href=move || tenant.page("rules") attr:class="button">"All rules"</A>

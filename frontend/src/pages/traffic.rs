@@ -140,7 +140,14 @@ pub fn TrafficChart(traffic: Traffic, time: Binding<TimeSelection>) -> impl Into
 pub fn TopSubjects(traffic: Traffic) -> impl IntoView {
     let names_rules = !traffic.of_rule;
     show_latest_shaped(traffic.subjects, Skeleton::Card, move |top| {
-        view! { <TopDenied title="Most denied subjects" top names_rules /> }
+        // The log is more current than the counts of subjects.
+        let counting = Signal::derive(move || {
+            let denials = traffic.denials.data().map(|denials| denials.data).unwrap_or_default();
+            let newest = denials.iter().find(|denial| !denial.subject.is_empty());
+            let at = newest.map(|denial| denial.at.0);
+            top.with(|top| at.is_some_and(|at| at > top.as_of.0 && at < top.to.0))
+        });
+        view! { <TopDenied title="Most denied subjects" top names_rules counting /> }
     })
 }
 

@@ -25,7 +25,7 @@ const SLOWLY = { timeout: 30_000 };
 await scenario("overview", async ({ page, shoot }) => {
     await signIn(page, { ...owner, next: `/t/${owner.tenant}/overview` });
     await heading(page, "Overview");
-    await page.getByText("No denials in the last 24 hours").waitFor();
+    await page.getByText("No denials in the log of the last 24 hours").waitFor();
     await firstSteps(page, ["Send the first check", "Create an alert"]);
     await shoot("overview-empty");
     await send();
@@ -37,8 +37,13 @@ await scenario("overview", async ({ page, shoot }) => {
     await tile("Check latency, p99").getByText(/^at the gates; median [\d.]+ (µs|ms)$/).waitFor(SLOWLY);
     const top = page.getByRole("region", { name: "Top rules by denials" }).last();
     await top.getByRole("link", { name }).waitFor(SLOWLY);
+    await firstSteps(page, ["Create an alert"]);
     await counts(top, name, ["4", "0"]);
     await counts(top, watched, ["0", "4"]);
+    const changed = page.getByRole("region", { name: "What changed" }).getByRole("listitem");
+    await changed.filter({ hasText: watched }).getByText("would deny 0 → 4").waitFor(SLOWLY);
+    await changed.filter({ hasText: name }).getByText(/^0 → 4$/).waitFor();
+    await page.getByText(/^From the newest \d+ log entries: .*\d\d:\d\d:\d\d\.$/).waitFor();
     await page.getByText(/^Current rules: live on 2 of 2 gates/).waitFor(SLOWLY);
     await shoot("overview");
     await page.reload();
@@ -49,6 +54,7 @@ await scenario("overview", async ({ page, shoot }) => {
     await legend(page);
     await zoomIn(page, shoot);
     await uncertain(page);
+    await counting(page);
     await withoutRedis(page, shoot);
     await ages(page);
 });
@@ -113,10 +119,24 @@ async function uncertain(page) {
         await route.fulfill({ response, json: { ...(await response.json()), error_at_most: 86 } });
     });
     await page.reload();
-    await page.getByText("Shares are approximate: the checks of a subject can be counted too high by up to 86.").waitFor();
+    await page.getByText("Approximate: of a subject, up to 86 checks can be counted too many, and as many denials too few.").waitFor();
     const subjects = page.getByRole("region", { name: "Most denied subjects" }).last();
     const cells = await subjects.getByRole("row").filter({ hasText: "user u-1" }).first().getByRole("cell").allTextContents();
     assert.ok(cells.includes("–") && !cells.some((text) => text.endsWith("%")), `${cells}`);
+    await page.unroute(asked);
+}
+
+/** Subjects are counted later than denials. Until then the list does not say that there are none. */
+async function counting(page) {
+    const asked = /stats\/top\?by=subject/;
+    await page.route(asked, async (route) => {
+        const response = await route.fetch();
+        const top = await response.json();
+        await route.fulfill({ response, json: { ...top, data: [], as_of: top.from } });
+    });
+    await page.reload();
+    await page.getByText("Counting… Subjects are listed up to 10 seconds after their denials.").waitFor();
+    assert.equal(await page.getByText("No denials in this period").count(), 0);
     await page.unroute(asked);
 }
 
@@ -134,7 +154,9 @@ async function inTheList(page, shoot) {
     await page.getByRole("link", { name: "Rules", exact: true }).click();
     await heading(page, "Rules");
     await page.getByRole("row", { name }).getByText("40%").waitFor(SLOWLY);
-    await page.getByRole("row", { name: watched }).getByText("would deny").waitFor();
+    const shadow = page.getByRole("row", { name: watched });
+    await shadow.getByText("would deny 40%").waitFor();
+    await shadow.getByText("0%", { exact: true }).waitFor();
     await shoot("rules-last-hour");
     await page.goBack();
     await heading(page, "Overview");

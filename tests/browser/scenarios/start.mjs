@@ -61,6 +61,9 @@ async function inTwoClicks(page, shoot) {
     const attempt = page.getByRole("region", { name: "Try it" });
     await attempt.getByText("It works: 10 checks allowed, and 3 more that the rule would deny. Nothing was blocked.").waitFor();
     await attempt.getByText("HTTP 200 OK").waitFor();
+    await page.getByRole("region", { name: "The first decision" }).getByText("So far: 13 allowed, 0 denied.").waitFor();
+    await page.getByRole("region", { name: "Your rule" }).getByText(/live on 2 of 2 gates/).waitFor();
+    await page.getByRole("link", { name: "Rules live on 2/2 gates" }).waitFor();
     await page.getByRole("button", { name: "Copy key" }).waitFor();
     await shoot("start-shadow");
     await page.getByRole("button", { name: "I have saved it" }).click();
@@ -68,6 +71,7 @@ async function inTwoClicks(page, shoot) {
     await attempt.getByText("It works: 10 checks allowed, then 3 denied with status 429.").waitFor();
     await attempt.getByText("HTTP 429 Too Many Requests").waitFor();
     await attempt.getByText(/Retry-After: \d+/).waitFor();
+    await page.getByRole("region", { name: "The first decision" }).getByText("So far: 10 allowed, 3 denied.").waitFor();
     await shoot("start-429");
 }
 

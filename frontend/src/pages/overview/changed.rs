@@ -35,7 +35,8 @@ pub(super) fn Changed(
     refresh(filter.time, move || before.poll());
     let current = move || {
         let (now, before) = (rules.data()?, before.data()?);
-        Some(movers(&now.data, &before.data, LISTED))
+        let listed = usize::try_from(RULES_COMPARED).unwrap_or(usize::MAX);
+        Some(movers(&now.data, &before.data, listed, LISTED))
     };
     // A failed refetch leaves the last changes.
     let found = Memo::new(move |last: Option<&Option<Vec<Mover>>>| {
@@ -72,13 +73,18 @@ pub(super) fn Changed(
 
 fn mover(mover: Mover) -> impl IntoView {
     let tenant = expect_context::<TenantId>();
-    let Mover { rule_id, rule, before, now } = mover;
-    let class = if now > before { "risen" } else { "fallen" };
+    let Mover { rule_id, rule, shadow, before, now } = mover;
+    let would = shadow.then_some("would deny ");
+    let class = match (shadow, now > before) {
+        (true, _) => "muted",
+        (false, true) => "risen",
+        (false, false) => "fallen",
+    };
     let change = change(now, before).unwrap_or_default();
     view! {
         <li>
             <A href=move || tenant.page(&format!("rules/{rule_id}"))>{rule}</A>
-            <span class="muted">{grouped(before)}" → "{grouped(now)}</span>
+            <span class="muted">{would}{grouped(before)}" → "{grouped(now)}</span>
             <span class=class>{change}</span>
         </li>
     }

@@ -16,12 +16,17 @@ use crate::pages::shell::TenantId;
 /// A line with the steps. It has its height before the steps are known, so that nothing moves when they are. The browser
 /// remembers that a tenant needs it no longer.
 #[component]
-pub(super) fn Checklist(#[prop(into)] ready: Signal<bool>) -> impl IntoView {
+pub(super) fn Checklist(
+    #[prop(into)] ready: Signal<bool>,
+    /// Whether the page shows checks, which the steps must not contradict.
+    checked: Memo<bool>,
+) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let access = expect_context::<Access>();
     let ended = format!("weir.first-steps.{}", tenant.now());
     let shown = RwSignal::new(browser::stored(&ended).is_none());
     let found = fetch_after(Signal::derive(move || ready.get() && shown.get()), move || {
+        checked.track();
         first_steps(api, tenant.get()).boxed_local()
     });
     let ended = StoredValue::new(ended);

@@ -10,7 +10,7 @@ use weir_wire::rules::{RuleAnswer, RuleBody};
 use weir_wire::stats::RuleSeries;
 use weir_wire::words::Mode;
 
-use super::state::RuleState;
+use super::state::{RuleState, checks};
 use crate::api::Api;
 use crate::components::dialog::Confirm;
 use crate::components::owner::note_of_rules;
@@ -76,7 +76,7 @@ fn Consequence(state: RuleState) -> impl IntoView {
 fn traffic(rules: &[String], hour: &BTreeMap<String, RuleSeries>) -> String {
     let series = || rules.iter().filter_map(|id| hour.get(id));
     let denied: u64 = series().flat_map(|series| &series.denied).sum();
-    let checks = series().flat_map(|series| &series.allowed).sum::<u64>() + denied;
+    let checks = series().map(checks).sum::<u64>();
     format!(
         "In the last hour: {}, {} denied.",
         quantity(usize::try_from(checks).unwrap_or(usize::MAX), "check", "checks"),

@@ -160,24 +160,27 @@ fn changed_cell(rule: &RuleAnswer) -> AnyView {
 /// The share of denials, with a sparkline.
 fn denied_cell(series: &RuleSeries) -> AnyView {
     let both = |pair: (&u64, &u64)| pair.0 + pair.1;
-    let denials: Vec<u64> = series.denied.iter().zip(&series.shadow_denied).map(both).collect();
-    let all: Vec<u64> = series.allowed.iter().zip(&denials).map(both).collect();
+    let passed: Vec<u64> = series.allowed.iter().zip(&series.shadow_denied).map(both).collect();
+    let all: Vec<u64> = passed.iter().zip(&series.denied).map(both).collect();
     let most = all.iter().copied().max().unwrap_or(0);
     let shadow: u64 = series.shadow_denied.iter().sum();
-    let enforced = denied(series) - shadow;
+    let enforced = denied(series);
     let summary = format!("{} of {} checks denied", grouped(enforced), grouped(checks(series)));
     let summary = if shadow > 0 {
         format!("{summary}, {} would be denied", grouped(shadow))
     } else {
         summary
     };
-    let would = (shadow > 0).then(|| view! { <div class="note">"would deny"</div> });
+    let would = (shadow > 0).then(|| {
+        view! { <div class="note">"would deny "{share(shadow, checks(series))}</div> }
+    });
     view! {
         <div class="spark" title=summary>
-            <span>{share(denied(series), checks(series))}</span>
+            <span>{share(enforced, checks(series))}</span>
             <svg viewBox=format!("0 0 {WIDTH} {HEIGHT}") aria-hidden="true">
                 <path class="checks" d=spark(&all, most) />
-                <path class="denied" d=spark(&denials, most) />
+                <path class="denied" d=spark(&series.denied, most) />
+                <path class="would-deny" d=spark(&series.shadow_denied, most) />
             </svg>
         </div>
         {would}

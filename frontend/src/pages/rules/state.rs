@@ -59,16 +59,17 @@ impl RuleState {
 
     /// Whether a rule denied a check in the last hour, or would have; tracked.
     pub(super) fn denies(self, id: &str) -> bool {
-        self.hour.with(|hour| hour.get(id).is_some_and(|series| denied(series) > 0))
+        let denies = |series: &RuleSeries| checks(series) > series.allowed.iter().sum();
+        self.hour.with(|hour| hour.get(id).is_some_and(denies))
     }
 }
 
-/// The denied checks of a rule, and those that a shadow rule would have denied.
+/// The denied checks of a rule, without those that shadow mode would have denied.
 pub(super) fn denied(series: &RuleSeries) -> u64 {
-    series.denied.iter().chain(&series.shadow_denied).sum()
+    series.denied.iter().sum()
 }
 
-/// All checks of a rule.
+/// All checks of a rule. Those that shadow mode would have denied are not part of the allowed ones.
 pub(super) fn checks(series: &RuleSeries) -> u64 {
-    series.allowed.iter().sum::<u64>() + denied(series)
+    series.allowed.iter().chain(&series.shadow_denied).sum::<u64>() + denied(series)
 }

@@ -17,7 +17,12 @@ use crate::model::health::without_redis;
 pub(super) fn StatusStrip() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let replicas = fetch_data(move || api.replicas(&tenant.get()));
-    repeat(|| Some(REFRESH), move || replicas.poll());
+    // A change is live within a moment, so a strip that is behind would soon be wrong.
+    let behind = move || {
+        let gates = replicas.data();
+        gates.is_some_and(|gates| live(&gates) < gates.data.len())
+    };
+    repeat(move || Some(if behind() { REFRESH_BEHIND } else { REFRESH }), move || replicas.poll());
     let latest = RwSignal::new(None);
     Effect::new(move |_| {
         if let Some(replicas) = replicas.data() {
@@ -73,3 +78,4 @@ fn text(replicas: &Replicas) -> String {
 }
 
 const REFRESH: Duration = Duration::from_secs(5);
+const REFRESH_BEHIND: Duration = Duration::from_secs(1);

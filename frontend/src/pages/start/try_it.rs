@@ -18,9 +18,12 @@ use crate::pages::shell::TenantId;
 
 /// The checks and their answers. A rule in shadow mode is tried at once.
 #[component]
-pub(super) fn TryIt(started: Started, started_state: RwSignal<Option<Started>>) -> impl IntoView {
+pub(super) fn TryIt(
+    started: Started,
+    started_state: RwSignal<Option<Started>>,
+    responses: RwSignal<Vec<GateResponse>>,
+) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let responses = RwSignal::new(Vec::<GateResponse>::new());
     let action = SubmitAction::new();
     let (shadow, count) =
         (started.rule.rule.mode == Mode::Shadow, started.template.checks_until_denied());

@@ -6,7 +6,7 @@ use weir_wire::check::CheckBody;
 use weir_wire::stats::{Counts, LiveTick};
 use weir_wire::tester::TestedRule;
 
-use crate::api::Api;
+use crate::api::{Api, GateResponse};
 use crate::components::badge::PassBadge;
 use crate::components::verdict::retry_text;
 use crate::model::number::grouped;
@@ -14,7 +14,12 @@ use crate::model::subject;
 use crate::pages::shell::TenantId;
 
 #[component]
-pub(super) fn Watch(rule_id: String, check: CheckBody) -> impl IntoView {
+pub(super) fn Watch(
+    rule_id: String,
+    check: CheckBody,
+    /// The responses to the checks of this page, which are known before the stream has them.
+    responses: RwSignal<Vec<GateResponse>>,
+) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let (decided, state) = (RwSignal::new(Counts::default()), RwSignal::new(None::<TestedRule>));
     let id = rule_id.clone();
@@ -29,14 +34,19 @@ pub(super) fn Watch(rule_id: String, check: CheckBody) -> impl IntoView {
     let tick = Callback::new(move |tick: LiveTick| {
         if let Some(rule) = tick.rules.iter().find(|rule| rule.rule_id == rule_id) {
             decided.update(|decided| {
-                decided.allowed += rule.counts.allowed;
+                // Shadow mode denies nothing.
+                decided.allowed += rule.counts.allowed + rule.counts.shadow_denied;
                 decided.denied += rule.counts.denied;
             });
             inspect.run(());
         }
     });
     api.subscribe(tenant.now(), tick, Callback::new(|()| ()));
-    let shown = move || match decided.get() {
+    let counted = move || {
+        let (streamed, own) = (decided.get(), responses.with(|all| counts(all)));
+        if streamed.checks() < own.checks() { own } else { streamed }
+    };
+    let shown = move || match counted() {
         counts if counts.checks() == 0 => {
             view! { <p class="waiting">"Waiting for the first check…"</p> }.into_any()
         }
@@ -48,6 +58,13 @@ pub(super) fn Watch(rule_id: String, check: CheckBody) -> impl IntoView {
             <div class="stack" aria-live="polite">{shown}</div>
         </section>
     }
+}
+
+fn counts(responses: &[GateResponse]) -> Counts {
+    let all = u64::try_from(responses.len()).unwrap_or(u64::MAX);
+    let allowed = responses.iter().filter(|response| response.answer.allowed).count();
+    let allowed = u64::try_from(allowed).unwrap_or(u64::MAX);
+    Counts { allowed, denied: all - allowed, ..Counts::default() }
 }
 
 #[component]

@@ -4,12 +4,14 @@ use leptos::prelude::*;
 use leptos_router::components::A;
 use weir_wire::stats::DenialEntry;
 
+use crate::browser;
 use crate::components::control_flow::{For, Show};
 use crate::components::table::TableFrame;
 use crate::components::time::RelativeTime;
 use crate::components::verdict::retry_text;
+use crate::model::chart::span;
 use crate::model::denial_groups::{DenialGroup, denial_groups};
-use crate::model::number::grouped;
+use crate::model::number::{grouped, quantity};
 use crate::model::request_link::denial_link;
 use crate::model::subject;
 use crate::model::subject_action::RuleSubject;
@@ -33,16 +35,29 @@ pub fn DenialGroups(
         groups.into_iter().take(GROUPS_MAX).map(row).collect::<Vec<_>>()
     };
     let none = move || denials.with(Vec::is_empty);
+    // The list says nothing about the time before its oldest entry.
+    let covered = move || {
+        denials.with(|all| {
+            let [to_ms, from_ms] =
+                [all.first()?, all.last()?].map(|denial| denial.at.0.as_millis());
+            let time = span(from_ms, to_ms, 1_000, browser::zone_ms);
+            Some(format!(
+                "From the newest {}: {time}.",
+                quantity(all.len(), "log entry", "log entries")
+            ))
+        })
+    };
     let sampled = move || {
         let sampled = denials.with(|all| all.iter().any(|denial| denial.stands_for > 1));
         sampled.then_some(
-            "Sampled: gates store a few denials per second; the counts include the others.",
+            " Sampled: gates store a few denials per second; the counts include the others.",
         )
     };
     view! {
         <div class="card stack">
             <h2>{title}</h2>
-            <Show when=none><p class="muted">"No denials in the last 24 hours"</p></Show>
+            <p class="note">{covered}{sampled}</p>
+            <Show when=none><p class="muted">"No denials in the log of the last 24 hours"</p></Show>
             <Show when=move || !none()>
                 <TableFrame label=title columns=if names_rules { GROUP_COLUMNS } else { GROUP_COLUMNS_OF_RULE }>
                     <table class="denials">
@@ -56,7 +71,6 @@ pub fn DenialGroups(
                     </table>
                 </TableFrame>
             </Show>
-            <p class="note">{sampled}</p>
         </div>
     }
 }
@@ -64,10 +78,8 @@ pub fn DenialGroups(
 #[component]
 fn GroupRow(group: DenialGroup, names_rules: bool, actions: SubjectActions) -> impl IntoView {
     let tenant = expect_context::<TenantId>();
-    let DenialGroup { last, first_at, checks, degraded } = group;
+    let DenialGroup { last, checks, degraded } = group;
     let link = denial_link(&last);
-    let since = (checks > 1)
-        .then(|| view! { <div class="muted">"since "<RelativeTime at=first_at /></div> });
     let target = target(&last);
     view! {
         <tr>
@@ -77,7 +89,7 @@ fn GroupRow(group: DenialGroup, names_rules: bool, actions: SubjectActions) -> i
                 {outcome_badges(last.shadow, degraded > 0)}
             </td>
             {names_rules.then(|| view! { <td class="text-cell">{rule_name(last.clone())}</td> })}
-            <td class="number">{grouped(checks)}{since}</td>
+            <td class="number">{grouped(checks)}</td>
             <td>
                 {retry(&last)}
                 <A href=move || tenant.page(&link)>"Reproduce"</A>

@@ -23,6 +23,9 @@ pub fn TopDenied(
     /// Whether entries of subjects name their rule.
     #[prop(default = true)]
     names_rules: bool,
+    /// Whether there are denials that the list does not have yet.
+    #[prop(optional, into)]
+    counting: Signal<bool>,
 ) -> impl IntoView {
     let of_subjects = top.with_untracked(|top| top.by == TopBy::Subject);
     let actions = SubjectActions::new(Callback::new(|()| {}));
@@ -30,7 +33,7 @@ pub fn TopDenied(
         Memo::new(move |_| top.with(|top| top.data.iter().any(|entry| entry.shadow_denied > 0)));
     let rows = move || {
         let Top { data: entries, error_at_most: error, .. } = top.get();
-        let most = entries.iter().map(|entry| entry.denied).max().unwrap_or(0);
+        let most = entries.iter().map(drawn).max().unwrap_or(0);
         entries
             .into_iter()
             .filter(|entry| entry.denied > 0)
@@ -39,11 +42,18 @@ pub fn TopDenied(
             .collect::<Vec<_>>()
     };
     let none = move || top.with(|top| top.data.iter().all(|entry| entry.denied == 0));
+    let empty = move || {
+        if counting.get() {
+            "Counting… Subjects are listed up to 10 seconds after their denials."
+        } else {
+            "No denials in this period"
+        }
+    };
     view! {
         <div class="card stack">
             <h2>{title}</h2>
             <SubjectQuestion actions />
-            <Show when=none><p class="muted">"No denials in this period"</p></Show>
+            <Show when=none><p class="muted">{empty}</p></Show>
             <Show when=move || !none()>
                 <div class="table-wrap" tabindex="0" role="region" aria-label=title>
                     <table class="bars">
@@ -68,7 +78,7 @@ pub fn TopNotes(top: Signal<Top>) -> impl IntoView {
     let accuracy = move || {
         let error_bound = top.with(|top| top.error_at_most);
         (error_bound > 0).then(|| {
-            format!("Shares are approximate: the checks of a subject can be counted too high by up to {}.", grouped(error_bound))
+            format!("Approximate: of a subject, up to {} checks can be counted too many, and as many denials too few.", grouped(error_bound))
         })
     };
     let covered = move || {
@@ -96,7 +106,8 @@ fn TopRow(
     actions: SubjectActions,
 ) -> impl IntoView {
     let tenant = expect_context::<TenantId>();
-    let TopEntry { rule_id, rule, subject, checks, denied, shadow_denied, .. } = entry;
+    let (enforced, length) = (entry.enforced(), drawn(&entry));
+    let TopEntry { rule_id, rule, subject, checks, shadow_denied, .. } = entry;
     let name = rule.unwrap_or_else(|| "Deleted rule".to_owned());
     let menu = subject.clone().map(|subject| {
         let target = RuleSubject { rule_id: rule_id.clone(), rule: name.clone(), subject };
@@ -111,16 +122,24 @@ fn TopRow(
         .into_any(),
         None => view! { <span class="name">{link}</span> }.into_any(),
     };
-    let class = if shadow_denied >= denied { "bar would-deny" } else { "bar denied" };
-    let width = percent(Scale { most, start: 0, end: WIDTH }.place(denied));
+    let class = if enforced == 0 { "bar would-deny" } else { "bar denied" };
+    let width = percent(Scale { most, start: 0, end: WIDTH }.place(length));
     view! {
         <tr>
             <td class="bar-cell">{which}<i class=class style=("width", width)></i></td>
-            <td class="number">{grouped(denied - shadow_denied.min(denied))}</td>
+            <td class="number">{grouped(enforced)}</td>
             <Show when=move || shadows.get()><td class="number">{grouped(shadow_denied)}</td></Show>
-            <td class="number">{share_within(denied, checks, error).unwrap_or_else(|| "–".to_owned())}</td>
+            <td class="number">{share_within(enforced, checks, error).unwrap_or_else(|| "–".to_owned())}</td>
             {menu}
         </tr>
+    }
+}
+
+/// The length of the bar: the denied checks, or those that a rule only would have denied.
+fn drawn(entry: &TopEntry) -> u64 {
+    match entry.enforced() {
+        0 => entry.shadow_denied,
+        denied => denied,
     }
 }
 
