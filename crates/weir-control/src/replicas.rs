@@ -1,6 +1,7 @@
 //! `GET /tenants/{tenant}/replicas`
 
 pub(crate) mod rollouts;
+mod without_redis;
 
 use std::time::Duration;
 
@@ -29,6 +30,7 @@ pub(crate) async fn list(
     let tenant = tx.tenants().find(caller.tenant_id).await?.ok_or_else(Problem::not_found)?;
     let rulebook_version = tx.rulebook().version().await?.number;
     let gates = tx.gates().list_live(LIVE_WITHIN).await?;
+    let without_redis = without_redis::read(&mut tx, &caller, &gates, control.clock.now()).await?;
     // The parts to which the caller has a right. The load concerns all tenants.
     let shown = |gate| {
         let mut gate = replica(gate, rulebook_version);
@@ -37,7 +39,8 @@ pub(crate) async fn list(
         gate
     };
     let data = gates.into_iter().map(shown).collect();
-    Ok(Json(Replicas { rulebook_version, tenant_version: tenant.version, data }))
+    let tenant_version = tenant.version;
+    Ok(Json(Replicas { rulebook_version, tenant_version, data, without_redis }))
 }
 
 /// A gate in JSON.

@@ -85,6 +85,8 @@ pub struct GateRow {
     pub weir_version: Option<String>,
     /// Whether the gate reaches Redis.
     pub redis_up: Option<bool>,
+    /// The time since when the gate has not reached Redis, by Postgres' clock. `None` while it does.
+    pub redis_away_since: Option<Timestamp>,
     /// The smoothed duration of the gate's calls of Redis in microseconds, with the wait for their turn. `None` before the
     /// first call.
     pub redis_round_trip_us: Option<u64>,
@@ -134,11 +136,13 @@ impl<'t> Gates<'t> {
                 leases,
                 leased_units,
                 memory_bytes,
-                seen_at
+                seen_at,
+                redis_away_since
             )
             VALUES (
                 $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
-                clock_timestamp()
+                clock_timestamp(),
+                CASE WHEN NOT $9 THEN clock_timestamp() END
             )
             ON CONFLICT ON CONSTRAINT gates_id_pkey
             DO UPDATE SET
@@ -160,7 +164,12 @@ impl<'t> Gates<'t> {
                 leases = excluded.leases,
                 leased_units = excluded.leased_units,
                 memory_bytes = excluded.memory_bytes,
-                seen_at = excluded.seen_at",
+                seen_at = excluded.seen_at,
+                redis_away_since = CASE
+                    WHEN gates.boot_id = excluded.boot_id AND NOT excluded.redis_up
+                        THEN coalesce(gates.redis_away_since, excluded.redis_away_since)
+                    ELSE excluded.redis_away_since
+                END",
             uuid(beat.id.to_u128()),
             uuid(beat.boot_id),
             beat.address,
@@ -211,6 +220,7 @@ impl<'t> Gates<'t> {
                 leased_units,
                 memory_bytes,
                 seen_at,
+                redis_away_since,
                 (extract(epoch FROM clock_timestamp() - seen_at) * 1000)::bigint AS "age_ms!"
             FROM gates
             WHERE seen_at > clock_timestamp() - make_interval(secs => $1)
@@ -229,6 +239,7 @@ impl<'t> Gates<'t> {
             started_at: timestamp(row.started_at),
             weir_version: row.weir_version,
             redis_up: row.redis_up,
+            redis_away_since: row.redis_away_since.map(timestamp),
             redis_round_trip_us: row.redis_round_trip_us.map(unsigned),
             load: row.interval_ms.map(|interval_ms| GateLoad {
                 interval_ms: unsigned(interval_ms),

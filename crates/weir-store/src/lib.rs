@@ -92,8 +92,8 @@ pub use rulebook::{
     RemainingIds, RuleRows, Rulebook, RulebookChanges, RulebookVersion, TenantChanges,
 };
 pub use rules::{
-    COUNTED_OVERRIDES_MAX, RuleActivity, RuleAfter, RuleBody, RuleCounts, RuleFilter, RuleHas,
-    RuleRow, RuleWrite, Rules, ServedRule,
+    COUNTED_OVERRIDES_MAX, OutageRules, RuleActivity, RuleAfter, RuleBody, RuleCounts, RuleFilter,
+    RuleHas, RuleRow, RuleWrite, Rules, ServedRule,
 };
 pub use samples::{
     PIECES_AT_ONCE, SampleExtent, SampleHead, SamplePiece, SampleRow, SampleSpan, Samples,

@@ -2,6 +2,7 @@
 
 mod activity;
 mod list;
+mod outage;
 mod patterns;
 mod row;
 mod served;
@@ -19,6 +20,7 @@ use crate::rule_revisions::{self, RevisionRow};
 
 pub use activity::{COUNTED_OVERRIDES_MAX, RuleActivity};
 pub use list::{RuleAfter, RuleFilter, RuleHas};
+pub use outage::OutageRules;
 pub use row::RuleRow;
 use row::{Row, query_rules, stored_patterns, stored_slot, stored_slots};
 pub use served::ServedRule;

@@ -15,6 +15,47 @@ pub struct Replicas {
     pub tenant_version: u64,
     /// The gates seen in the last 15 seconds.
     pub data: Vec<Replica>,
+    /// What this tenant's rules answer while gates do not reach Redis; null while all of them do, and for operators.
+    #[serde(default)]
+    pub without_redis: Option<WithoutRedis>,
+}
+
+/// Gates that do not reach Redis, and the rules that they apply without it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct WithoutRedis {
+    /// The number of these gates.
+    pub gates: u64,
+    /// The time since when the first of them has reported it; null if none states it.
+    pub since: Option<DateTime>,
+    /// The checks of the tenant that were answered without Redis since the minute of `since`.
+    pub checks: u64,
+    /// The enforced rules that allow every check now.
+    pub allow: RulesWithoutRedis,
+    /// The enforced rules that divide their limits among the gates now.
+    pub local: RulesWithoutRedis,
+    /// The enforced rules that deny every check now.
+    pub deny: RulesWithoutRedis,
+}
+
+/// The enforced rules with the same answer while Redis cannot be reached.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct RulesWithoutRedis {
+    /// The number of rules.
+    pub count: u64,
+    /// The first three, in the order of namespace and name.
+    pub first: Vec<NamedRule>,
+}
+
+/// A rule and its name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct NamedRule {
+    /// `rule_…`
+    pub id: String,
+    /// The name.
+    pub name: String,
 }
 
 /// One running gate.

@@ -1,6 +1,6 @@
 //! The state of a tenant's traffic as one sentence.
 
-use weir_wire::replicas::Replica;
+use weir_wire::replicas::{Replica, Replicas};
 use weir_wire::stats::{Counts, Series, TopEntry};
 
 use crate::model::chart::{ChartData, OUTCOMES};
@@ -41,10 +41,29 @@ pub fn without_redis(gates: &[Replica]) -> usize {
     gates.iter().filter(|gate| gate.redis_up == Some(false)).count()
 }
 
-/// The findings on a period, from the gates and the number of those without Redis, its series, its counts and those of the
-/// previous period, and the rule that denied most.
+/// Where and since when gates do not reach Redis; `None` if all do. `clock` formats a time.
+pub fn outage(replicas: &Replicas, clock: impl Fn(i64) -> String) -> Option<String> {
+    let away = without_redis(&replicas.data);
+    if away == 0 {
+        return None;
+    }
+    let gates = quantity(replicas.data.len(), "gate", "gates");
+    let mut text = format!("Redis is unavailable at {away} of {gates}");
+    let details = replicas.without_redis.as_ref();
+    if let Some(since) = details.and_then(|details| details.since) {
+        text.extend([" since ", &clock(since.0.as_millis())]);
+    }
+    text += ".";
+    if let Some(checks) = details.map(|details| details.checks).filter(|checks| *checks > 0) {
+        text.extend([" Answered without it so far: ", &grouped(checks), "."]);
+    }
+    Some(text)
+}
+
+/// The findings on a period, from the gates and the outage of Redis, its series, its counts and those of the previous period, and
+/// the rule that denied most.
 pub fn health(
-    (rollout, without_redis): (Rollout, usize),
+    (rollout, outage): (Rollout, Option<String>),
     series: &Series,
     (now, before): (&Counts, &Counts),
     most_denying: Option<&TopEntry>,
@@ -54,11 +73,7 @@ pub fn health(
         let text = "No gates are running, so no checks are answered.".to_owned();
         return Health { level: Level::Bad, text };
     }
-    if without_redis > 0 {
-        let gates = quantity(rollout.gates, "gate", "gates");
-        let text = format!(
-            "Redis is unavailable at {without_redis} of {gates}: rules answer as they are set for this case."
-        );
+    if let Some(text) = outage {
         return Health { level: Level::Bad, text };
     }
     if let Some((checks, time_ms)) = recently_degraded(series) {
@@ -214,7 +229,7 @@ mod tests {
             "rule_id": "rule_1", "rule": "login", "namespace": "api", "subject": null, "checks": 200, "denied": 60
         }))
         .expect("an entry");
-        let health = health((rollout, 0), &series(degraded), (&now, &before), Some(&top));
+        let health = health((rollout, None), &series(degraded), (&now, &before), Some(&top));
         (health.level, health.text)
     }
 
@@ -229,17 +244,32 @@ mod tests {
         };
         let gates = [Some(true), Some(false), None].map(gate);
         assert_eq!(without_redis(&gates), 1, "a release that does not report it is no outage");
-        let of = |away| health((LIVE, away), &series([0; 4]), (&counts(9, 0), &counts(9, 0)), None);
-        let expected =
-            "Redis is unavailable at 1 of 2 gates: rules answer as they are set for this case.";
-        assert_eq!((of(1).level, of(1).text.as_str()), (Level::Bad, expected));
-        assert_eq!(of(0).level, Level::Good, "no checks arrived meanwhile");
+        let mut replicas: Replicas = serde_json::from_value(json!({
+            "rulebook_version": 1, "tenant_version": 1, "data": gates, "without_redis": {
+                "gates": 1, "since": "2026-11-21T12:00:53Z", "checks": 1682,
+                "allow": { "count": 0, "first": [] }, "local": { "count": 0, "first": [] },
+                "deny": { "count": 0, "first": [] },
+            },
+        }))
+        .expect("replicas");
+        let text = |replicas: &Replicas| outage(replicas, |_| "12:00:53".to_owned());
+        let expected = "Redis is unavailable at 1 of 3 gates since 12:00:53. Answered without it so far: 1,682.";
+        assert_eq!(text(&replicas).as_deref(), Some(expected));
+        replicas.without_redis = None;
+        let expected = "Redis is unavailable at 1 of 3 gates.";
+        assert_eq!(text(&replicas).as_deref(), Some(expected), "of a former release");
+        replicas.data.truncate(1);
+        assert_eq!(text(&replicas), None);
+        let of =
+            |outage| health((LIVE, outage), &series([0; 4]), (&counts(9, 0), &counts(9, 0)), None);
+        assert_eq!(of(Some("away".to_owned())).level, Level::Bad);
+        assert_eq!(of(None).level, Level::Good, "no checks arrived meanwhile");
     }
 
     #[test]
     fn a_past_outage_is_no_present_one() {
         let calm = (counts(990, 10), counts(900, 10));
-        let of = |series: &Series| health((LIVE, 0), series, (&calm.0, &calm.1), None);
+        let of = |series: &Series| health((LIVE, None), series, (&calm.0, &calm.1), None);
         let recent = series([0, 0, 3, 4]);
         let expected = "7 checks were decided without Redis in the last 2 min. Gates reach it now.";
         assert_eq!((of(&recent).level, of(&recent).text.as_str()), (Level::Warning, expected));

@@ -25,7 +25,8 @@ pub(crate) async fn list(
     let rulebook_version = tx.rulebook().version().await?.number;
     let gates = tx.gates().list_live(LIVE_WITHIN).await?.into_iter();
     let data = gates.map(|gate| replica(gate, rulebook_version)).collect();
-    Ok(Json(Replicas { rulebook_version, tenant_version: rulebook_version, data }))
+    let tenant_version = rulebook_version;
+    Ok(Json(Replicas { rulebook_version, tenant_version, data, without_redis: None }))
 }
 
 /// The newest changes of all tenants, and when each gate served them; for operators.

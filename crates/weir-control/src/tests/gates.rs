@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use weir_domain::id::{GateId, KeyId, TenantId};
 use weir_domain::time::Timestamp;
-use weir_store::{Flush, GateBeat, GateLoad, KeyHourRow, Scope};
+use weir_store::{Flush, GateBeat, GateLoad, KeyHourRow, Scope, TallyCounts, TallyRow};
 
 use super::support::{Member, Plane};
 
@@ -14,6 +14,10 @@ const HOUR_MS: i64 = 3_600_000;
 
 /// A heartbeat of a busy gate.
 pub(super) async fn beat(plane: &Plane) {
+    beat_of(plane, true).await;
+}
+
+async fn beat_of(plane: &Plane, redis_up: bool) {
     let now = Timestamp::from_millis(plane.now_ms());
     let load = GateLoad {
         interval_ms: 2_000,
@@ -35,7 +39,7 @@ pub(super) async fn beat(plane: &Plane) {
         applied_after_ms: 0,
         started_at: now,
         weir_version: "1.2.3".to_owned(),
-        redis_up: true,
+        redis_up,
         redis_round_trip_us: None,
         load: Some(load),
     };
@@ -63,6 +67,60 @@ async fn only_operators_see_the_load_of_a_gate() {
     let path = format!("/v1/tenants/{}/replicas", operator.tenant);
     let by_key = plane.ask("GET", &path).bearer(&key).send().await.expect(200);
     assert_eq!(by_key.body["data"][0]["load"], Value::Null, "a key is no operator");
+}
+
+/// More rules than are named, and more statistics than the outage.
+#[tokio::test]
+async fn without_redis_the_answers_of_the_rules_are_stated() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let replicas = async || plane.by(&ada, "GET", "replicas").send().await.expect(200).body;
+    let limit = json!({ "algorithm": "fixed_window", "limit": 5, "window_ms": 60_000 });
+    let rule = async |name: &str, more: Value| {
+        let mut rule = json!({ "name": name, "count_by": ["user"], "limits": [limit] });
+        let Value::Object(more) = more else { panic!("fields") };
+        rule.as_object_mut().expect("an object").extend(more);
+        plane.by(&ada, "POST", "rules").json(&rule).send().await.expect(201).text("/id")
+    };
+    let denying = rule("denying", json!({ "on_store_failure": "deny" })).await;
+    rule("shadow", json!({ "on_store_failure": "deny", "mode": "shadow" })).await;
+    rule("blocked", json!({ "limits": [], "action": "deny" })).await;
+    for at in 0..9 {
+        rule(&format!("allowing-{at}"), json!({})).await;
+    }
+    beat_of(&plane, true).await;
+    assert_eq!(replicas().await["without_redis"], Value::Null);
+    beat_of(&plane, false).await;
+    let minute = Timestamp::from_millis(plane.now_ms() / 60_000 * 60_000);
+    let row = |minutes_ago: i64, degraded: u64| TallyRow {
+        tenant_id: ada.tenant.parse().expect("an id"),
+        rule_id: None,
+        minute: minute.plus_ms(-60_000 * minutes_ago),
+        namespace: "default".to_owned(),
+        counts: TallyCounts { allowed: 900, degraded, ..TallyCounts::default() },
+    };
+    let flush = Flush { gate_id: GATE, boot_id: 1, oldest_minute: minute, age: Duration::ZERO };
+    let mut tx = plane.database.gate.begin("tests", Scope::Gate(GATE)).await.expect("begin");
+    tx.tallies().write(&flush, &[row(0, 682), row(90, 400)]).await.expect("write");
+    tx.commit().await.expect("commit");
+    let away = replicas().await["without_redis"].clone();
+    let names = |answer: &str| -> Vec<_> {
+        let first = away[answer]["first"].as_array().expect("a list").iter();
+        first.map(|rule| rule["name"].clone()).collect()
+    };
+    assert_eq!((&away["gates"], &away["checks"]), (&json!(1), &json!(682)), "of this outage");
+    assert!(away["since"].is_string(), "{away}");
+    assert_eq!(
+        away["deny"],
+        json!({ "count": 1, "first": [{ "id": denying, "name": "denying" }] })
+    );
+    assert_eq!(away["allow"]["count"], 9);
+    assert_eq!(names("allow"), ["allowing-0", "allowing-1", "allowing-2"]);
+    assert_eq!(away["local"], json!({ "count": 0, "first": [] }));
+    let eve = plane.member("eve@example.com").await;
+    let theirs = plane.by(&eve, "GET", "replicas").send().await.expect(200).body;
+    assert_eq!(theirs["without_redis"]["checks"], 0);
+    assert_eq!(theirs["without_redis"]["allow"]["count"], 0, "{theirs}");
 }
 
 #[tokio::test]

@@ -50,6 +50,7 @@ async fn heartbeat_records_the_served_version_and_live_gates_are_counted() {
     let row = rows.iter().find(|row| row.id == one.id).unwrap();
     assert_eq!((row.rulebook_version, row.applied_after_ms, row.boot_id), (4, 12, one.boot_id));
     assert!(row.age_ms < 60_000);
+    assert_eq!(row.redis_away_since, None);
     let shown = (row.weir_version.as_deref(), row.redis_up, row.redis_round_trip_us);
     assert_eq!(shown, (Some("1.2.3"), Some(true), Some(250)));
     let of_other = rows.iter().find(|row| row.id == other.id).unwrap().load;
@@ -57,6 +58,26 @@ async fn heartbeat_records_the_served_version_and_live_gates_are_counted() {
     assert_eq!(tx.gates().forget(MINUTE).await.unwrap(), 0);
     assert_eq!(tx.gates().forget(Duration::ZERO).await.unwrap(), 2);
     assert_eq!(tx.gates().count_live(MINUTE).await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn a_gate_without_redis_keeps_the_time_since_when_until_it_is_back_or_restarts() {
+    let database = database().await;
+    let gate = beat();
+    let since = async |beat: &GateBeat| {
+        database.gate.beat(beat, MINUTE).await.unwrap();
+        let mut tx = database.app.begin("tests", Scope::Service).await.unwrap();
+        let rows = tx.gates().list_live(MINUTE).await.unwrap();
+        rows.into_iter().find(|row| row.id == beat.id).unwrap().redis_away_since
+    };
+    let away = GateBeat { redis_up: false, ..gate.clone() };
+    let restarted = GateBeat { boot_id: next(), ..away.clone() };
+    let first = since(&away).await;
+    assert!(first.is_some(), "also in the first heartbeat");
+    assert_eq!(since(&away).await, first);
+    assert!(since(&restarted).await > first, "the former process was another outage");
+    assert_eq!(since(&gate).await, None);
+    assert!(since(&away).await > first);
 }
 
 #[tokio::test]

@@ -83,6 +83,40 @@ async fn name_is_unique_in_its_namespace_of_its_tenant() {
     assert!(matches!(error, StoreError::Conflict(Constraint::RuleName)), "{error}");
 }
 
+/// More rules than are named.
+#[tokio::test]
+async fn enforced_rules_are_counted_by_their_answer_without_redis() {
+    let (database, tenant_id) = with_tenant().await;
+    let mut tx = tenant_tx(&database.app, tenant_id).await;
+    for (at, more) in [
+        json!({ "on_store_failure": "deny" }),
+        json!({ "on_store_failure": "deny", "mode": "shadow" }),
+        json!({ "on_store_failure": "deny", "action": "allow" }),
+    ]
+    .into_iter()
+    .chain((0..250).map(|_| json!({})))
+    .enumerate()
+    {
+        let mut write = rule(tenant_id, &format!("r-{at:03}"));
+        let serde_json::Value::Object(more) = more else { panic!("fields") };
+        write.body.spec.as_object_mut().unwrap().extend(more);
+        tx.rules().insert(&write, &Actor::System).await.unwrap();
+    }
+    let mut found = tx.rules().by_outage_answer(tenant_id, None, 3).await.unwrap();
+    found.sort_by_key(|rules| rules.count);
+    let shown: Vec<_> = found
+        .iter()
+        .map(|rules| {
+            let names: Vec<_> = rules.first.iter().map(|(_, name)| name.as_str()).collect();
+            (rules.answer.as_str(), rules.count, names)
+        })
+        .collect();
+    let expected = [("deny", 1, vec!["r-000"]), ("allow", 250, vec!["r-003", "r-004", "r-005"])];
+    assert_eq!(shown, expected);
+    let elsewhere = ["elsewhere".to_owned()];
+    assert_eq!(tx.rules().by_outage_answer(tenant_id, Some(&elsewhere), 3).await.unwrap(), []);
+}
+
 #[tokio::test]
 async fn list_is_sorted_filtered_and_paged_without_gaps() {
     let (database, tenant_id) = with_tenant().await;

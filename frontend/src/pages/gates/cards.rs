@@ -27,10 +27,14 @@ fn GateCard(gate: Replica, tenant_version: u64) -> impl IntoView {
     let seen_ms = browser::now_ms() - i64::try_from(gate.age_ms).unwrap_or(i64::MAX);
     let age_ms = move || u64::try_from(clock.now_ms() - seen_ms).unwrap_or(0);
     let silent = Memo::new(move |_| age_ms() > SILENT_AFTER_MS);
-    let state = move || match (silent.get(), behind) {
-        (true, _) => view! { <span class="badge badge-denied">"Silent"</span> },
-        (false, true) => view! { <span class="badge badge-degraded">"Behind"</span> },
-        (false, false) => view! { <span class="badge badge-allowed">"Up to date"</span> },
+    let state = move || {
+        let (class, text) = match (silent.get(), behind, gate.redis_up) {
+            (true, ..) => ("badge badge-denied", "Silent"),
+            (_, true, _) => ("badge badge-degraded", "Behind"),
+            (.., Some(false)) => ("badge badge-degraded", "Up to date, no Redis"),
+            _ => ("badge badge-allowed", "Up to date"),
+        };
+        view! { <span class=class>{text}</span> }
     };
     let load = gate.load.map(|load| load_rows(load, silent));
     let note = gate.load.map(|load| {

@@ -72,8 +72,11 @@ impl Stream {
         self.paused.update(|paused| *paused = !*paused);
     }
 
-    /// The rate of the newest tick; tracked.
+    /// The rate of the newest tick, unknown while the stream is interrupted; tracked.
     pub fn rate(self, of: fn(&LiveTick) -> u64) -> String {
+        if self.lost.get() {
+            return "–".to_owned();
+        }
         let newest = self.ticks.with(|ticks| ticks.back().map(|tick| (of(tick), tick.span_ms)));
         newest.map_or_else(
             || "…".to_owned(),

@@ -4,16 +4,18 @@ use std::time::Duration;
 
 use leptos::prelude::*;
 use leptos_router::components::A;
-use weir_wire::replicas::Replicas;
+use weir_wire::replicas::{NamedRule, Replicas, RulesWithoutRedis, WithoutRedis};
 use weir_wire::stats::Top;
 use weir_wire::time::DateTime;
 
 use crate::api::Api;
+use crate::browser::clock_time;
 use crate::components::remote_data::{RemoteData, fetch_data};
 use crate::components::time::{Clock, RelativeTime};
 use crate::components::timer::repeat;
 use crate::model::alert_labels::recently_fired;
-use crate::model::health::{Health, Level, health, without_redis};
+use crate::model::health::{Health, Level, health, outage};
+use crate::model::number::grouped;
 use crate::model::rollout::Rollout;
 use crate::pages::shell::TenantId;
 use crate::pages::traffic::Traffic;
@@ -25,8 +27,9 @@ pub(super) fn StateSentence(traffic: Traffic, rules: RemoteData<Top>) -> impl In
     let replicas = fetch_data(move || api.replicas(&tenant.get()));
     repeat(|| Some(Duration::from_secs(5)), move || replicas.poll());
     let gates = replicas.latest(|found: Replicas| {
-        Some((Rollout::of(found.tenant_version, &found.data), without_redis(&found.data)))
+        Some((Rollout::of(found.tenant_version, &found.data), outage(&found, clock_time)))
     });
+    let away = Memo::new(move |_| replicas.data().and_then(|found| found.without_redis));
     let current = move || {
         let (series, summary) = (traffic.series.data()?, traffic.summary.data()?);
         let top = rules.data().and_then(|top| top.data.into_iter().next());
@@ -64,10 +67,37 @@ pub(super) fn StateSentence(traffic: Traffic, rules: RemoteData<Top>) -> impl In
     view! {
         <section class=class aria-label="State">
             <p class="health-text" role="status"><span class="health-sign" aria-hidden="true">{sign}</span>{text}</p>
+            {move || away.get().map(|away| consequences(tenant, away))}
             {alerts}
             <p class="note">
                 "Current rules: "{rules}". "<A href=move || tenant.page("gates")>"Gates"</A>
             </p>
         </section>
     }
+}
+
+/// What the enforced rules answer without Redis.
+fn consequences(tenant: TenantId, away: WithoutRedis) -> impl IntoView {
+    let WithoutRedis { allow, local, deny, .. } = away;
+    let groups = [
+        (allow, "allows every check", "allow every check"),
+        (local, "divides its limit among the gates", "divide their limits among the gates"),
+        (deny, "denies every check", "deny every check"),
+    ];
+    let some = groups.into_iter().filter(|(rules, ..)| rules.count > 0);
+    let group = |(rules, one, many): (RulesWithoutRedis, &'static str, &'static str)| {
+        let (noun, verb) = if rules.count == 1 { (" rule ", one) } else { (" rules ", many) };
+        let more = rules.count - u64::try_from(rules.first.len()).unwrap_or(0);
+        let names = rules.first.into_iter().map(|NamedRule { id, name }| {
+            view! { " "<A href=move || tenant.page(&format!("rules/{id}"))>{name}</A> }
+        });
+        let names: Vec<_> = names.collect();
+        let more = (more > 0).then(|| {
+            view! { " "<A href=move || tenant.page("rules")>"and "{grouped(more)}" more"</A> }
+        });
+        view! { <li>{grouped(rules.count)}{noun}{verb}":"{names}{more}</li> }
+    };
+    let groups: Vec<_> = some.map(group).collect();
+    let none = groups.is_empty().then_some("No enforced rule needs Redis.");
+    view! { <ul class="fired">{none}{groups}</ul> }
 }

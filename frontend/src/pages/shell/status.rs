@@ -1,4 +1,4 @@
-//! The status strip: how many gates serve the current rules, and whether they reach Redis.
+//! The status strip: how many gates serve the current rules, and whether they reach Redis; unknown while no server answers.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use leptos_router::components::A;
 use weir_wire::replicas::Replicas;
 
 use super::tenant::TenantId;
-use crate::api::Api;
+use crate::api::{Api, Connection};
 use crate::components::remote_data::fetch_data;
 use crate::components::timer::repeat;
 use crate::model::health::without_redis;
@@ -23,17 +23,22 @@ pub(super) fn StatusStrip() -> impl IntoView {
         gates.is_some_and(|gates| live(&gates) < gates.data.len())
     };
     repeat(move || Some(if behind() { REFRESH_BEHIND } else { REFRESH }), move || replicas.poll());
-    let latest = RwSignal::new(None);
-    Effect::new(move |_| {
-        if let Some(replicas) = replicas.data() {
-            latest.set(Some(replicas));
-        }
+    let connection = expect_context::<Connection>();
+    // A failed refetch leaves the last state, unless no server answers.
+    let latest = Memo::new(move |last: Option<&Option<Replicas>>| match connection.problem() {
+        Some(_) => None,
+        None => replicas.data().or_else(|| last.cloned().flatten()),
     });
     let state = move || latest.with(|replicas| replicas.as_ref().map_or(State::Unknown, State::of));
+    let text = move || match latest.with(|replicas| replicas.as_ref().map(text)) {
+        Some(text) => text,
+        None if connection.problem().is_some() => "Gates: unknown".to_owned(),
+        None => "…".to_owned(),
+    };
     view! {
         <A href=move || tenant.page("gates") attr:class="status-strip" attr:data-state=move || state().as_str()>
             <span class="dot" aria-hidden="true"></span>
-            <span>{move || latest.with(|replicas| replicas.as_ref().map_or_else(|| "…".to_owned(), text))}</span>
+            <span>{text}</span>
         </A>
     }
 }
