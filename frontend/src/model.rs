@@ -4,7 +4,6 @@ pub mod age;
 pub mod alert_labels;
 pub mod attempt;
 pub mod audit;
-pub mod audit_difference;
 pub mod audit_entry;
 pub mod backtest;
 pub mod ceilings;

@@ -18,6 +18,7 @@ pub(crate) mod mine;
 mod ocsf;
 pub(crate) mod of_operator;
 pub(crate) mod of_tenant;
+pub(crate) mod summary;
 
 /// The largest sequence number that JSON can hold exactly.
 const AFTER_MAX: u64 = (1 << 53) - 1;
@@ -166,6 +167,7 @@ fn entry(row: AuditRow) -> AuditEntry {
         seq: row.seq,
         at: row.at.into(),
         actor: actor(row.actor),
+        summary: summary::summary(&row.action, row.before.as_ref(), row.after.as_ref()),
         action: row.action,
         object_kind: row.object_kind,
         object_id: row.object_id,

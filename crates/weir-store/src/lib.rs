@@ -69,7 +69,7 @@ pub use deliveries::{
 };
 pub use denials::{DENIALS_PER_SECOND, DenialFilter, DenialRow, Denials};
 pub use error::{Constraint, StoreError};
-pub use events::{AlertEvent, ChangeEvent, EventFilter, Events};
+pub use events::{AlertEvent, AlertEvents, ChangeEvent, ChangeOf, EventFilter, Events};
 pub use gates::{GateBeat, GateLoad, GateReport, GateRow, Gates, Rollout};
 pub use housekeeping::{Housekeeping, Retention};
 pub use idempotency::{Claim, Claimed, Idempotency, Owner};
@@ -108,8 +108,8 @@ pub use signups::{NewSignup, SignupRow, Signups};
 pub use store::{PoolSettings, Role, Store};
 pub use sweep::Sweep;
 pub use tallies::{
-    Counted, DropCount, Flush, Resolution, RuleTally, STEP_MS, STEPS_RETAINED_MS, StepRow, Tallies,
-    TallyCounts, TallyFilter, TallyRange, TallyRow,
+    Counted, DegradedStep, DropCount, Flush, Resolution, RuleTally, STEP_MS, STEPS_RETAINED_MS,
+    StepRow, Tallies, TallyCounts, TallyFilter, TallyRange, TallyRow,
 };
 pub use tenants::{MyTenant, TenantRow, Tenants};
 pub use top_subjects::{

@@ -9,12 +9,14 @@ use crate::convert::{stored, timestamp, unsigned, uuid};
 use crate::error::StoreError;
 
 mod counts;
+mod degraded;
 mod flush;
 mod rules;
 mod slots;
 mod steps;
 
 pub use counts::{Counted, TallyCounts};
+pub use degraded::DegradedStep;
 pub use flush::{DropCount, Flush, TallyRow};
 use slots::SlotRow;
 pub use steps::{STEP_MS, STEPS_RETAINED_MS, StepRow};

@@ -50,9 +50,10 @@ pub fn fired_recently(at: DateTime, now_ms: i64) -> bool {
 pub fn recently_fired(events: &[Event], now_ms: i64) -> Vec<(String, DateTime)> {
     let mut fired: Vec<(String, DateTime)> = Vec::new();
     for event in events {
-        let name = event.alert.as_ref().filter(|_| fired_recently(event.at, now_ms));
+        let last = event.until.unwrap_or(event.at);
+        let name = event.alert.as_ref().filter(|_| fired_recently(last, now_ms));
         if let Some(name) = name.filter(|name| fired.iter().all(|(other, _)| other != *name)) {
-            fired.push((name.clone(), event.at));
+            fired.push((name.clone(), last));
         }
     }
     fired

@@ -6,6 +6,7 @@ use crate::charts::stack::Stack;
 use crate::charts::time_ticks::{day, time_of_day};
 use crate::charts::timeline::Timeline;
 use crate::model::duration::{period, short};
+use crate::model::marker::{Marker, MarkerKind};
 use crate::model::number::{grouped, share};
 
 /// The counts of a chart.
@@ -144,18 +145,21 @@ impl ChartData {
         self.first_open_step().is_some_and(|open| step >= open)
     }
 
-    /// Neighbouring steps with checks decided without Redis, joined.
-    pub fn outages(&self) -> Vec<Outage> {
-        let mut outages: Vec<Outage> = Vec::new();
+    /// The times in which Redis was away, of a chart whose steps are short: neighbouring steps in which a tenth of the checks or more
+    /// were decided without it.
+    pub fn outages(&self) -> Vec<Marker> {
+        let mut outages: Vec<Marker> = Vec::new();
         for (step, checks) in self.degraded.iter().copied().enumerate() {
             let (from_ms, to_ms) = self.timeline.step_ms(step);
             match outages.last_mut() {
-                _ if checks == 0 => {}
-                Some(last) if last.to_ms == from_ms => {
-                    last.to_ms = to_ms;
-                    last.checks += checks;
-                }
-                _ => outages.push(Outage { from_ms, to_ms, checks }),
+                _ if checks == 0 || checks * 10 < self.whole(step) => {}
+                Some(last) if last.until_ms == Some(from_ms) => last.until_ms = Some(to_ms),
+                _ => outages.push(Marker {
+                    at_ms: from_ms,
+                    until_ms: Some(to_ms),
+                    kind: MarkerKind::Outage,
+                    text: "Redis unavailable".to_owned(),
+                }),
             }
         }
         outages
@@ -182,15 +186,6 @@ impl ChartData {
         let open = if self.is_open(step) { " (not complete yet)" } else { "" };
         Some(format!("{when}: {values}{open}"))
     }
-}
-
-/// A time in which checks were decided without Redis.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Outage {
-    pub from_ms: i64,
-    pub to_ms: i64,
-    /// The checks decided without Redis.
-    pub checks: u64,
 }
 
 /// Two times, with their days unless both are on one day of the viewer's zone.

@@ -112,10 +112,11 @@ fn Minute(stream: Stream) -> impl IntoView {
         stream.ticks.with(|ticks| ChartData::of(&live_series(ticks, MAX_TICKS), &OUTCOMES))
     });
     let gaps = Signal::derive(move || stream.ticks.with(|ticks| silent(ticks, MAX_TICKS)));
+    let markers = Signal::derive(move || data.with(ChartData::outages));
     let known = Memo::new(move |_| stream.ticks.with(|ticks| !ticks.is_empty()));
     view! {
         <div class="minute">
-            <Show when=move || known.get()><TimeSeries label="Checks" data gaps /></Show>
+            <Show when=move || known.get()><TimeSeries label="Checks" data gaps markers /></Show>
         </div>
     }
 }

@@ -56,7 +56,8 @@ await scenario("overview", async ({ page, shoot }) => {
     await uncertain(page);
     await counting(page);
     await withoutRedis(page, shoot);
-    await ages(page);
+    await manyEvents(page, shoot);
+    await ages(page, shoot);
 });
 
 /** The steps that are left lead to their pages. */
@@ -83,8 +84,44 @@ async function counts(top, rule, expected) {
     assert.deepEqual(cells.slice(1, 3), expected, rule);
 }
 
-/** Without a connection the page shows the age of its data. */
-async function ages(page) {
+/** An outage and a changed rule are listed before any number of alerts, and each kind of events has a lane over the chart. */
+async function manyEvents(page, shoot) {
+    const asked = /stats\/events\?/;
+    const ago = (seconds) => new Date(Date.now() - seconds * 1000).toISOString();
+    const alert = (_, at) => ({
+        kind: "alert", at: ago(900 + at), until: ago(60 + at), alert: `Token volume ${at}`, firings: 7, summary: "7 subjects, last customer globex at 100%",
+    });
+    const outage = (begin) => ({
+        kind: "redis_outage", at: ago(begin), until: ago(begin - 20), step_ms: 10_000, checks: 1204,
+        summary: "20 s, 1,204 of 2,408 checks answered without it",
+    });
+    const slow = { kind: "redis_slow", at: ago(2_400), until: ago(2_390), step_ms: 10_000, checks: 24, summary: "24 of 900 checks were over the time for its calls" };
+    const change = {
+        kind: "rule_change", at: ago(1_900), action: "rule.update", actor: "ada@example.com", rule_id: "rule_1", rule: "api-per-customer", summary: "burst 40 → 15",
+    };
+    const data = [...Array.from({ length: 150 }, alert), outage(1_700), change, outage(1_770), slow];
+    await page.route(asked, (route) => route.fulfill({ json: { data, truncated: true } }));
+    await page.getByRole("button", { name: "1 h" }).click();
+    const changed = page.getByRole("region", { name: "What changed" });
+    await changed.getByText("Redis unavailable: 20 s, 1,204 of 2,408 checks answered without it").first().waitFor(SLOWLY);
+    const items = await changed.getByRole("listitem").allTextContents();
+    const events = items.filter((text) => /Redis|rule|Alert/.test(text)).slice(-6);
+    assert.match(events[0], /^Redis unavailable: 20 s/);
+    assert.match(events[1], /^Changed rule api-per-customer: burst 40 → 15, by ada@example\.com/);
+    assert.match(events[2], /^Redis unavailable: 20 s/);
+    assert.match(events[2], /\d\d:\d\d:\d\d–\d\d:\d\d:\d\d/, "its begin and its end");
+    assert.match(events[3], /^Alert Token volume 0: 7 subjects, last customer globex at 100%/);
+    await changed.getByText("148+ more in the chart's table and in the audit log").waitFor();
+    const top = async (name) => (await page.getByRole("button", { name }).first().boundingBox()).y;
+    const lanes = [await top(/Changed rule api/), await top(/Alert Token volume/), await top(/Redis unavailable/)];
+    assert.ok(lanes[0] > lanes[1] && lanes[1] > lanes[2], `${lanes}`);
+    assert.equal(await page.locator(".chart-overlay .outage").count(), 2, "the slow time is no outage");
+    await shoot("overview-events");
+    await page.unroute(asked);
+}
+
+/** Without a connection the page shows the age of its data, and nothing of the present. */
+async function ages(page, shoot) {
     page.expectFault(/request failed: GET/);
     page.expectFault(/console: Failed to load resource: net::ERR_INTERNET_DISCONNECTED/);
     await page.getByRole("button", { name: "1 h" }).click();
@@ -92,7 +129,15 @@ async function ages(page) {
     await page.context().setOffline(true);
     await page.getByText(/^Updated ([6-9]|1\d) s ago\.$/).waitFor({ timeout: 30_000 });
     await page.getByRole("region", { name: "State" }).getByText(/^.?40% of checks are denied/).waitFor();
+    await page.getByRole("link", { name: "Gates: unknown" }).waitFor(SLOWLY);
+    const now = page.locator("dl").getByText(/^Checks per second, (now|all)/).locator("..");
+    await now.getByText("–", { exact: true }).waitFor(SLOWLY);
+    const [banner, picker] = [page.getByRole("alert").first(), page.getByRole("button", { name: "24 h" })];
+    const [over, under] = [await banner.boundingBox(), await picker.boundingBox()];
+    assert.ok(over.y + over.height <= under.y, "the banner covers nothing");
+    await shoot("overview-offline");
     await page.context().setOffline(false);
+    await page.getByRole("link", { name: "Rules live on 2/2 gates" }).waitFor(SLOWLY);
 }
 
 /** Gates that do not reach Redis are reported on every page, also without traffic. */
@@ -101,12 +146,32 @@ async function withoutRedis(page, shoot) {
     await page.route(asked, async (route) => {
         const response = await route.fetch();
         const { data, ...replicas } = await response.json();
-        await route.fulfill({ response, json: { ...replicas, data: data.map((gate) => ({ ...gate, redis_up: false })) } });
+        const named = (rule) => ({ id: `rule_${rule}`, name: rule });
+        const without_redis = {
+            gates: 2, since: new Date(Date.now() - 90_000).toISOString(), checks: 1682,
+            allow: { count: 9, first: ["login-per-user", "search", "upload"].map(named) },
+            local: { count: 3, first: ["api-per-customer", "export", "reports"].map(named) },
+            deny: { count: 1, first: [named("payments")] },
+        };
+        const json = { ...replicas, data: data.map((gate) => ({ ...gate, redis_up: false })), without_redis };
+        await route.fulfill({ response, json });
     });
     const state = page.getByRole("region", { name: "State" });
-    await state.getByText(/^.?Redis is unavailable at 2 of 2 gates/).waitFor(SLOWLY);
+    const since = /^.?Redis is unavailable at 2 of 2 gates since \d\d:\d\d:\d\d\. Answered without it so far: 1,682\.$/;
+    await state.getByText(since).waitFor(SLOWLY);
+    await state.getByText("9 rules allow every check:").waitFor();
+    await state.getByText("3 rules divide their limits among the gates:").waitFor();
+    await state.getByText("1 rule denies every check:").waitFor();
+    assert.match(await state.getByRole("link", { name: "payments" }).getAttribute("href"), /\/rules\/rule_payments$/);
+    await state.getByRole("link", { name: "and 6 more" }).waitFor();
     await page.getByRole("link", { name: "No Redis at 2/2 gates" }).waitFor(SLOWLY);
     await shoot("overview-without-redis");
+    await page.getByRole("link", { name: "No Redis at 2/2 gates" }).click();
+    await heading(page, "Gates");
+    assert.equal(await page.getByText("Up to date, no Redis", { exact: true }).count(), 2);
+    await shoot("gates-without-redis");
+    await page.goBack();
+    await heading(page, "Overview");
     await page.unroute(asked);
     await page.getByRole("link", { name: "Rules live on 2/2 gates" }).waitFor(SLOWLY);
 }

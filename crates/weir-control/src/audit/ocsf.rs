@@ -99,6 +99,7 @@ mod tests {
             object_id: "rule_1".to_owned(),
             before: Some(json!({ "limit": 1 })),
             after: Some(json!({ "limit": 2 })),
+            summary: None,
             ip: None,
             request_id: "req_1".to_owned(),
         };

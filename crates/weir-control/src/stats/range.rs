@@ -167,6 +167,16 @@ impl Asked {
         (Timestamp::from_millis(self.from_ms), Timestamp::from_millis(self.to_ms))
     }
 
+    pub(crate) fn now(&self) -> Timestamp {
+        Timestamp::from_millis(self.now_ms)
+    }
+
+    /// The time since when minutes are retained.
+    pub(crate) fn minutes_since(&self) -> Timestamp {
+        let today_ms = self.now_ms.div_euclid(DAY_MS) * DAY_MS;
+        Timestamp::from_millis(today_ms - i64::from(self.retention.minutes_days) * DAY_MS)
+    }
+
     /// The start and the end, moved outwards to multiples of a step.
     pub(crate) fn widened(&self, step_ms: i64) -> (Timestamp, Timestamp) {
         let from = self.from_ms.div_euclid(step_ms) * step_ms;

@@ -1,4 +1,4 @@
-//! Counts of steps of ten seconds, retained for two hours.
+//! Counts of steps of ten seconds, retained for two hours; those of an outage of Redis for three days (`degraded.rs`).
 
 use time::OffsetDateTime;
 use uuid::Uuid;

@@ -19,7 +19,10 @@ const FUNCTIONS: [(&str, &str); 61] = [
         "requests_of_keys_are_counted_by_hour_and_deleted_after_48_hours",
     ),
     ("weir_delete_old_statistics", "deletions_of_tenants_are_purged_after_a_year"),
-    ("weir_delete_old_steps", "steps_are_written_once_and_deleted_after_two_hours"),
+    (
+        "weir_delete_old_steps",
+        "steps_are_written_once_and_deleted_after_two_hours_unless_redis_was_away",
+    ),
     (
         "weir_delete_unusable_keys",
         "keys_that_ended_long_ago_are_deleted_once_no_gate_can_hold_them",

@@ -8,9 +8,9 @@ use weir_domain::latency::Latencies;
 
 use super::*;
 use crate::{
-    DenialFilter, DenialRow, DropCount, Flush, HistoryFilter, Resolution, Retention, SKETCH_MS,
-    STEP_MS, SketchEntry, SketchRow, StepRow, SubjectSearch, TallyCounts, TallyFilter, TallyRange,
-    TallyRow, TopFilter, TopSubject,
+    DegradedStep, DenialFilter, DenialRow, DropCount, Flush, HistoryFilter, Resolution, Retention,
+    SKETCH_MS, STEP_MS, SketchEntry, SketchRow, StepRow, SubjectSearch, TallyCounts, TallyFilter,
+    TallyRange, TallyRow, TopFilter, TopSubject,
 };
 
 const MINUTE_MS: i64 = 60_000;
@@ -626,7 +626,7 @@ async fn gate_writes_for_itself_only_and_a_log_is_capped() {
 }
 
 #[tokio::test]
-async fn steps_are_written_once_and_deleted_after_two_hours() {
+async fn steps_are_written_once_and_deleted_after_two_hours_unless_redis_was_away() {
     let database = database().await;
     let (tenant_id, other) = (some_tenant(), some_tenant());
     let now = this_hour(&database.owner).await.plus_ms(30 * MINUTE_MS);
@@ -640,12 +640,21 @@ async fn steps_are_written_once_and_deleted_after_two_hours() {
         counts: TallyCounts { allowed, denied: 1, ..TallyCounts::default() },
         latencies: rule_id.is_none().then(|| Latencies::from_counts([0, 3, 5])),
     };
+    // 99 checks, some of them without Redis.
+    let degraded = |rule_id: Option<RuleId>, back: i64, degraded: u64| {
+        let row = step(tenant_id, rule_id, back, 98);
+        StepRow { counts: TallyCounts { degraded, ..row.counts }, ..row }
+    };
     let rows = [
         step(tenant_id, None, 1, 5),
         step(tenant_id, None, 2, 6),
         step(tenant_id, Some(rule_id), 1, 4),
         step(other, None, 1, 9),
         step(tenant_id, None, 1_000, 7),
+        degraded(None, 1_001, 1),
+        degraded(Some(rule_id), 1_001, 1),
+        degraded(None, 1_002, 0),
+        degraded(None, 30_000, 1),
     ];
     let gate = &database.gate;
     for rows in [&rows[..], &[step(tenant_id, None, 1, 50)]] {
@@ -674,6 +683,13 @@ async fn steps_are_written_once_and_deleted_after_two_hours() {
     drop(tx);
 
     let mut tx = database.app.begin("tests", Scope::Service).await.unwrap();
-    assert_eq!(tx.housekeeping().delete_old_steps(100).await.unwrap(), 1);
+    assert_eq!(tx.housekeeping().delete_old_steps(100).await.unwrap(), 4);
     assert_eq!(tx.housekeeping().delete_old_steps(100).await.unwrap(), 0);
+    tx.commit().await.unwrap();
+    let mut tx = tenant_tx(&database.app, tenant_id).await;
+    let (from, old) = (now.plus_ms(-40_000 * STEP_MS), now.plus_ms(-1_001 * STEP_MS));
+    let found = tx.tallies().degraded(&requests(tenant_id), (from, now), now).await.unwrap();
+    let expected =
+        DegradedStep { at: old, length_ms: STEP_MS, degraded: 1, checks: 99, most_percent: 1 };
+    assert_eq!(found, [expected], "an outage is retained for three days");
 }

@@ -15,7 +15,8 @@ pub(super) fn Legend(chart: Chart) -> impl IntoView {
         (0..count.get()).map(|layer| view! { <LegendButton chart layer /> }).collect::<Vec<_>>()
     };
     let has_open = move || chart.data.with(ChartData::first_open_step).is_some();
-    let has_outage = move || !chart.data.with(ChartData::outages).is_empty();
+    let has_outage =
+        move || chart.markers.with(|markers| markers.iter().any(|one| one.until_ms.is_some()));
     let has_compared = move || chart.compared.with(Option::is_some);
     view! {
         <div class="legend note" role="group" aria-label="Legend">

@@ -8,9 +8,9 @@ use crate::browser::{local_time, zone_ms};
 use crate::charts::stack::HEIGHT;
 use crate::charts::time_ticks::{TimeTick, time_ticks};
 use crate::charts::timeline::{WIDTH, percent};
-use crate::model::chart::{ChartData, Outage};
-use crate::model::marker::{MarkerGroup, MarkerKind, grouped};
-use crate::model::number::{compact, grouped as digits};
+use crate::model::chart::ChartData;
+use crate::model::marker::{Marker, MarkerGroup, MarkerKind, grouped};
+use crate::model::number::compact;
 
 /// The most labelled times.
 const TIMES_MAX: i64 = 7;
@@ -63,12 +63,11 @@ pub(super) fn Overlay(chart: Chart) -> impl IntoView {
         Some(band(chart, "open-step", from_ms, to_ms, None))
     };
     let away = move || {
-        let outage = |outage: Outage| {
-            let title =
-                format!("Redis unavailable: {} checks decided without it", digits(outage.checks));
-            band(chart, "outage", outage.from_ms, outage.to_ms, Some(title))
+        let outage = |outage: &Marker| {
+            let text = Some(outage.text.clone());
+            Some(band(chart, "outage", outage.at_ms, outage.until_ms?, text))
         };
-        chart.data.with(ChartData::outages).into_iter().map(outage).collect::<Vec<_>>()
+        chart.markers.with(|markers| markers.iter().filter_map(outage).collect::<Vec<_>>())
     };
     let silent = move || {
         let title = || Some("No data".to_owned());
@@ -83,7 +82,7 @@ pub(super) fn Overlay(chart: Chart) -> impl IntoView {
     view! { <div class="chart-overlay" aria-hidden="true">{values}{times}{silent}{open}{away}{crosshair}</div> }
 }
 
-/// The events, each as a button that shows its text; close ones share a flag.
+/// The events, each as a button that shows its text, with a lane for each kind; close ones of a kind share a flag.
 #[component]
 pub(super) fn Flags(chart: Chart) -> impl IntoView {
     let groups = move || {
@@ -92,7 +91,7 @@ pub(super) fn Flags(chart: Chart) -> impl IntoView {
                 timeline.step_at(at_ms).map(|_| timeline.place(at_ms))
             })
         };
-        grouped(chart.markers.get(), FLAGS_APART, place)
+        grouped(&chart.markers.get(), FLAGS_APART, place)
     };
     let flag = move |group: MarkerGroup| {
         let class = match group.kind {

@@ -29,11 +29,15 @@ fn the_open_step_is_found() {
 }
 
 #[test]
-fn outages_join_neighbouring_steps() {
-    let [outage] = data(&series()).outages().try_into().expect("one outage");
-    assert_eq!((outage.to_ms - outage.from_ms, outage.checks), (120_000, 7));
-    let two = Series { degraded: vec![1, 0, 2, 0], ..series() };
-    assert_eq!(data(&two).outages().len(), 2);
+fn outages_join_neighbouring_steps_and_single_slow_calls_are_none() {
+    let away = |degraded: [u64; 4]| {
+        let series = Series { degraded: degraded.to_vec(), allowed: vec![90; 4], ..series() };
+        let outages = data(&series).outages().into_iter();
+        outages.map(|outage| outage.until_ms.unwrap_or(0) - outage.at_ms).collect::<Vec<_>>()
+    };
+    assert_eq!(away([0, 30, 40, 0]), [120_000]);
+    assert_eq!(away([30, 0, 40, 0]), [60_000, 60_000]);
+    assert_eq!(away([1, 2, 5, 0]), [0; 0], "Redis was slow");
 }
 
 #[test]

@@ -8,7 +8,6 @@ use super::names::Names;
 use crate::components::data_table::Column;
 use crate::components::icon::Icon;
 use crate::components::time::RelativeTime;
-use crate::model::audit_difference::difference;
 use crate::model::audit_entry::{actor_label, named_rule};
 use crate::pages::shell::TenantId;
 
@@ -18,12 +17,14 @@ pub(super) fn columns(names: Names, open: RwSignal<Option<AuditEntry>>) -> Vec<C
         Column::new("event", "Event", move |entry: &AuditEntry| names.sentence(entry))
             .cell(move |entry| event(entry, names, open))
             .class("text-cell"),
-        Column::new("change", "Change", |entry: &AuditEntry| difference(entry).unwrap_or_default())
-            .cell(|entry| {
-                let text = difference(entry).unwrap_or_default();
-                view! { <div class="two-lines" title=text.clone()>{text.clone()}</div> }.into_any()
-            })
-            .class("text-cell"),
+        Column::new("change", "Change", |entry: &AuditEntry| {
+            entry.summary.clone().unwrap_or_default()
+        })
+        .cell(|entry| {
+            let text = entry.summary.clone().unwrap_or_default();
+            view! { <div class="two-lines" title=text.clone()>{text.clone()}</div> }.into_any()
+        })
+        .class("text-cell"),
         Column::new("actor", "Actor", actor).by_text(actor).class("actor"),
         Column::new("ip", "IP address", |entry: &AuditEntry| entry.ip.clone().unwrap_or_default())
             .cell(|entry| view! { <code>{entry.ip.clone().unwrap_or_default()}</code> }.into_any())

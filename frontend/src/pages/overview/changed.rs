@@ -2,12 +2,13 @@
 
 use leptos::prelude::*;
 use leptos_router::components::A;
-use weir_wire::stats::{Event, Top};
+use weir_wire::stats::{Event, EventKind, Top};
 
 use crate::api::Api;
+use crate::browser::clock_time;
 use crate::components::remote_data::{RemoteData, fetch_after};
 use crate::components::time::RelativeTime;
-use crate::model::marker::Marker;
+use crate::model::marker::{Marker, pinned_first};
 use crate::model::movers::{Mover, movers};
 use crate::model::number::{change, grouped};
 use crate::model::time_range::Comparison;
@@ -25,7 +26,7 @@ pub(super) fn Changed(
     filter: TrafficFilter,
     traffic: Traffic,
 ) -> impl IntoView {
-    let api = expect_context::<Api>();
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let before = fetch_after(traffic.first_shown, move || {
         let mut about = filter.scope(None);
         let bounds = Comparison::Previous.bounds_ms((about.from_ms, about.to_ms));
@@ -55,11 +56,17 @@ pub(super) fn Changed(
     }
     };
     let latest = move || {
-        let events = traffic.events.data().map(|events| events.data).unwrap_or_default();
-        let entries: Vec<_> = events.iter().take(LISTED).map(entry).collect();
-        (!entries.is_empty()).then(
-            || view! { <h3>"Rules, alerts and outages"</h3><ul class="plain-list">{entries}</ul> },
-        )
+        let (events, truncated) =
+            traffic.events.data().map(|found| (found.data, found.truncated)).unwrap_or_default();
+        let entries: Vec<_> = pinned_first(&events).into_iter().take(LISTED).map(entry).collect();
+        let more = events.len().saturating_sub(LISTED);
+        let sign = if truncated { "+" } else { "" };
+        let more = (more > 0).then(|| {
+            view! { <p class="note">{more}{sign}" more in the chart's table and in the "<A href=move || tenant.page("audit")>"audit log"</A></p> }
+        });
+        (!entries.is_empty()).then(|| {
+            view! { <h3>"Rules, alerts and outages"</h3><ul class="plain-list">{entries}</ul>{more} }
+        })
     };
     view! {
         <section aria-label="What changed" class="card stack">
@@ -94,10 +101,20 @@ fn mover(mover: Mover) -> impl IntoView {
 fn entry(event: &Event) -> impl IntoView + use<> {
     let tenant = expect_context::<TenantId>();
     let text = Marker::of(event).text;
-    let page = event.rule_id.as_ref().filter(|_| event.action.as_deref() != Some("rule.delete"));
-    let text = match page.map(|id| format!("rules/{id}")) {
+    let page = match (event.kind, &event.rule_id) {
+        (EventKind::Alert, _) => Some("alerts".to_owned()),
+        (EventKind::Enforcement, _) => Some("settings".to_owned()),
+        _ if event.action.as_deref() == Some("rule.delete") => None,
+        (_, rule) => rule.as_ref().map(|id| format!("rules/{id}")),
+    };
+    let text = match page {
         Some(page) => view! { <A href=move || tenant.page(&page)>{text}</A> }.into_any(),
         None => view! { <span>{text}</span> }.into_any(),
     };
-    view! { <li>{text}<span class="muted"><RelativeTime at=event.at /></span></li> }
+    let last = event.until.unwrap_or(event.at);
+    let times = event.until.map(|until| {
+        let [from, until] = [event.at, until].map(|at| clock_time(at.0.as_millis()));
+        format!("{from}–{until}, ")
+    });
+    view! { <li>{text}<span class="muted">{times}<RelativeTime at=last /></span></li> }
 }
