@@ -66,12 +66,13 @@ async function load(page, shoot) {
     await shoot("gates-load");
 }
 
-/** The last report of a gate is old: what it did then is not what it does now. */
+/** The last report of a gate is old: what it did then is not what it does now. Another serves the rules, but without Redis. */
 async function silent(page, shoot) {
     await page.route(/\/replicas$/, async (route) => {
         const answer = await route.fetch();
         const body = await answer.json();
         body.data[0].age_ms = 12_000;
+        body.data[1].redis_up = false;
         await route.fulfill({ response: answer, json: body });
     });
     await page.reload();
@@ -80,7 +81,7 @@ async function silent(page, shoot) {
     await first.getByText("Silent").waitFor();
     await first.getByText("12 s ago").waitFor();
     assert.equal(await first.getByText("–", { exact: true }).count(), 6, "no figure is shown");
-    await second.getByText("Up to date").waitFor();
+    await second.getByText("Up to date, no Redis", { exact: true }).waitFor();
     await shoot("gates-silent");
     await page.unrouteAll({ behavior: "wait" });
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use leptos::prelude::*;
 use weir_wire::stats::{DenialEntry, LiveTick};
 
-use crate::api::Api;
+use crate::api::{Api, Connection};
 use crate::charts::spark::{HEIGHT, WIDTH, spark};
 use crate::model::number::per_second;
 use crate::pages::shell::TenantId;
@@ -20,6 +20,7 @@ pub struct Stream {
     pub waiting: RwSignal<Vec<DenialEntry>>,
     pub paused: RwSignal<bool>,
     pub lost: RwSignal<bool>,
+    connection: Connection,
 }
 
 /// The number of seconds in the chart.
@@ -35,6 +36,7 @@ impl Stream {
             waiting: RwSignal::default(),
             paused: RwSignal::new(false),
             lost: RwSignal::new(false),
+            connection: expect_context(),
         }
     }
 
@@ -72,9 +74,9 @@ impl Stream {
         self.paused.update(|paused| *paused = !*paused);
     }
 
-    /// The rate of the newest tick, unknown while the stream is interrupted; tracked.
+    /// The rate of the newest tick, unknown while no server answers; tracked.
     pub fn rate(self, of: fn(&LiveTick) -> u64) -> String {
-        if self.lost.get() {
+        if self.lost.get() || self.connection.problem().is_some() {
             return "–".to_owned();
         }
         let newest = self.ticks.with(|ticks| ticks.back().map(|tick| (of(tick), tick.span_ms)));

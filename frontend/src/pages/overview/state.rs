@@ -20,6 +20,9 @@ use crate::model::rollout::Rollout;
 use crate::pages::shell::TenantId;
 use crate::pages::traffic::Traffic;
 
+/// The most alerts that are named.
+const FIRED_NAMED: usize = 4;
+
 /// The most urgent finding, and whether the gates serve the current rules.
 #[component]
 pub(super) fn StateSentence(traffic: Traffic, rules: RemoteData<Top>) -> impl IntoView {
@@ -50,8 +53,10 @@ pub(super) fn StateSentence(traffic: Traffic, rules: RemoteData<Top>) -> impl In
     let alerts = move || {
         let fired = fired.get();
         (!fired.is_empty()).then(|| {
-            let fired: Vec<_> = fired.into_iter().map(alert).collect();
-            view! { <p class="fired">"Alerts fired:"{fired}</p> }
+            let more = fired.len().saturating_sub(FIRED_NAMED);
+            let more = (more > 0).then(|| format!(" And {more} more."));
+            let fired: Vec<_> = fired.into_iter().take(FIRED_NAMED).map(alert).collect();
+            view! { <p class="fired">"Alerts fired:"{fired}{more}</p> }
         })
     };
     let class = move || found.get().map_or("health", |found| found.level.class());
@@ -88,16 +93,17 @@ fn consequences(tenant: TenantId, away: WithoutRedis) -> impl IntoView {
     let group = |(rules, one, many): (RulesWithoutRedis, &'static str, &'static str)| {
         let (noun, verb) = if rules.count == 1 { (" rule ", one) } else { (" rules ", many) };
         let more = rules.count - u64::try_from(rules.first.len()).unwrap_or(0);
-        let names = rules.first.into_iter().map(|NamedRule { id, name }| {
-            view! { " "<A href=move || tenant.page(&format!("rules/{id}"))>{name}</A> }
-        });
-        let names: Vec<_> = names.collect();
+        let name = |(at, NamedRule { id, name }): (usize, NamedRule)| {
+            let start = if at == 0 { ": " } else { ", " };
+            view! { {start}<A href=move || tenant.page(&format!("rules/{id}"))>{name}</A> }
+        };
+        let names: Vec<_> = rules.first.into_iter().enumerate().map(name).collect();
         let more = (more > 0).then(|| {
             view! { " "<A href=move || tenant.page("rules")>"and "{grouped(more)}" more"</A> }
         });
-        view! { <li>{grouped(rules.count)}{noun}{verb}":"{names}{more}</li> }
+        view! { <li>{grouped(rules.count)}{noun}{verb}{names}{more}</li> }
     };
     let groups: Vec<_> = some.map(group).collect();
     let none = groups.is_empty().then_some("No enforced rule needs Redis.");
-    view! { <ul class="fired">{none}{groups}</ul> }
+    view! { <ul>{none}{groups}</ul> }
 }
