@@ -15,7 +15,7 @@ pub struct Replicas {
     pub tenant_version: u64,
     /// The gates seen in the last 15 seconds.
     pub data: Vec<Replica>,
-    /// What this tenant's rules answer while gates do not reach Redis; null while all of them do, and for operators.
+    /// The answers of this tenant's rules while gates do not reach Redis; null while all gates do, and for operators.
     #[serde(default)]
     pub without_redis: Option<WithoutRedis>,
 }

@@ -1,4 +1,4 @@
-//! What a tenant's rules answer while gates do not reach Redis.
+//! The answers of a tenant's rules while gates do not reach Redis.
 
 use weir_domain::id::RuleId;
 use weir_domain::time::Timestamp;

@@ -30,7 +30,7 @@ pub struct Event {
     pub at: DateTime,
     /// The end of an outage, or the last time at which an alert fired; null for other kinds.
     pub until: Option<DateTime>,
-    /// What changed or happened, such as `capacity 40 → 15`; null if there is nothing to add.
+    /// The change or finding in words, such as `burst 40 → 15`; null if there is nothing to add.
     #[serde(default)]
     pub summary: Option<String>,
     /// The subject of a changed override, or of the last quota alert.

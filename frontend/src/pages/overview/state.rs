@@ -81,7 +81,7 @@ pub(super) fn StateSentence(traffic: Traffic, rules: RemoteData<Top>) -> impl In
     }
 }
 
-/// What the enforced rules answer without Redis.
+/// The answers of the enforced rules without Redis.
 fn consequences(tenant: TenantId, away: WithoutRedis) -> impl IntoView {
     let WithoutRedis { allow, local, deny, .. } = away;
     let groups = [
