@@ -38,7 +38,7 @@ pub struct Asked<'a> {
 
 impl Idempotency {
     /// The time for which answers are recorded, but for deferred jobs.
-    pub const RECORDED_FOR: Duration = Duration::from_secs(60);
+    pub const RECORDED_FOR: Duration = Duration::from_mins(1);
 }
 
 impl Asked<'_> {
