@@ -138,8 +138,8 @@ impl<'a> Part<'a> {
         };
         let mut decisions = self.decisions().unwrap_or_default().iter();
         let charged = self.charges.iter().filter(|charge| {
-            let mut own = decisions.by_ref().take(charge.limits().len());
-            own.by_ref().fold(true, |all, decision| all && decision.allowed) && charge.shadow()
+            let own = decisions.by_ref().take(charge.limits().len());
+            own.filter(|decision| !decision.allowed).count() == 0 && charge.shadow()
         });
         let charged: Vec<_> = charged.map(|charge| charge.active.id).collect();
         let (tenant, namespace) = (self.caller.tenant, self.namespace);
