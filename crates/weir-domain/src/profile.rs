@@ -8,12 +8,14 @@
 mod descriptor;
 mod domain;
 mod draft;
+mod path;
 mod proxy_request;
 mod values;
 
 pub use descriptor::{DESCRIPTOR_ATTRIBUTE, attribute_of_key, attributes_of};
 pub use domain::{ANY_DOMAIN, DOMAIN_BYTES_MAX, Descriptors, DomainDraft};
 pub use draft::{AttributeSource, CostSource, HeaderSource, ProfileDraft, Reads};
+pub use path::PathFold;
 pub use proxy_request::{MissingHeader, ProxyHeaders, ProxyRequest};
 
 /// The most profiles of a tenant.

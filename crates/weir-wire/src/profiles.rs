@@ -1,10 +1,10 @@
 //! Profiles in JSON: how the requests that a proxy asks about become checks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use weir_domain::profile::{
-    AttributeSource, CostSource, DomainDraft, HeaderSource, Profile, ProfileDraft,
+    self, AttributeSource, CostSource, DomainDraft, HeaderSource, Profile, ProfileDraft,
 };
 
 use crate::problem::FieldProblem;
@@ -64,8 +64,13 @@ pub enum AttributeBody {
     },
     /// The method.
     Method,
-    /// The path without the query, decoded once.
-    Path,
+    /// The path without the query, decoded once, without empty segments and dot segments.
+    Path {
+        /// The differences between paths that are ignored as well: `case`, `parameters` (such as `;a=b`) and `trailing_slash`.
+        /// All three if left out.
+        #[serde(default = "every_fold", skip_serializing_if = "is_every_fold")]
+        fold: BTreeSet<PathFold>,
+    },
     /// The host in lower case, without a port.
     Host,
     /// A header.
@@ -81,12 +86,26 @@ pub enum AttributeBody {
     },
 }
 
+/// A difference between paths that most applications ignore.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum PathFold {
+    /// `/Login` is `/login`.
+    Case,
+    /// `/login;a=b` is `/login`.
+    Parameters,
+    /// `/login/` is `/login`.
+    TrailingSlash,
+}
+
 /// All fields of all sources. They are read first, so that each error names the path of its field.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AttributeFields {
     from: SourceName,
     ipv6_prefix: Option<u8>,
+    fold: Option<BTreeSet<PathFold>>,
     name: Option<String>,
     hash: Option<bool>,
     default: Option<String>,
@@ -209,11 +228,23 @@ impl From<AttributeBody> for AttributeSource {
         match body {
             AttributeBody::Address { ipv6_prefix } => Self::Address { ipv6_prefix },
             AttributeBody::Method => Self::Method,
-            AttributeBody::Path => Self::Path,
+            AttributeBody::Path { fold } => {
+                Self::Path { fold: fold.into_iter().map(profile::PathFold::from).collect() }
+            }
             AttributeBody::Host => Self::Host,
             AttributeBody::Header { name, hash, default } => {
                 Self::Header(HeaderSource { name, hash, default })
             }
+        }
+    }
+}
+
+impl From<PathFold> for profile::PathFold {
+    fn from(body: PathFold) -> Self {
+        match body {
+            PathFold::Case => Self::Case,
+            PathFold::Parameters => Self::Parameters,
+            PathFold::TrailingSlash => Self::TrailingSlash,
         }
     }
 }
@@ -242,17 +273,19 @@ impl TryFrom<AttributeFields> for AttributeBody {
                 return Err("`name`, `hash` and `default` are fields of `header` only".to_owned());
             }
             SourceName::Address => {
-                let ipv6_prefix = fields.ipv6_prefix.unwrap_or_else(ipv6_network);
-                return Ok(Self::Address { ipv6_prefix });
+                Self::Address { ipv6_prefix: fields.ipv6_prefix.unwrap_or_else(ipv6_network) }
             }
             SourceName::Method => Self::Method,
-            SourceName::Path => Self::Path,
+            SourceName::Path => Self::Path { fold: fields.fold.clone().unwrap_or_else(every_fold) },
             SourceName::Host => Self::Host,
         };
-        match fields.ipv6_prefix {
-            Some(_) => Err("`ipv6_prefix` is a field of `address` only".to_owned()),
-            None => Ok(source),
+        if fields.ipv6_prefix.is_some() && !matches!(source, Self::Address { .. }) {
+            return Err("`ipv6_prefix` is a field of `address` only".to_owned());
         }
+        if fields.fold.is_some() && !matches!(source, Self::Path { .. }) {
+            return Err("`fold` is a field of `path` only".to_owned());
+        }
+        Ok(source)
     }
 }
 
@@ -280,4 +313,12 @@ const fn too_many_requests() -> u16 {
 
 const fn ipv6_network() -> u8 {
     64
+}
+
+fn every_fold() -> BTreeSet<PathFold> {
+    [PathFold::Case, PathFold::Parameters, PathFold::TrailingSlash].into()
+}
+
+fn is_every_fold(fold: &BTreeSet<PathFold>) -> bool {
+    *fold == every_fold()
 }

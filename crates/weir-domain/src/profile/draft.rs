@@ -1,8 +1,10 @@
 //! A profile as written, and its bounds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{DENY_STATUSES, DomainDraft, HEADER_NAME_BYTES_MAX, Profile, TRUSTED_HOPS_MAX};
+use super::{
+    DENY_STATUSES, DomainDraft, HEADER_NAME_BYTES_MAX, PathFold, Profile, TRUSTED_HOPS_MAX,
+};
 use crate::limit::COST_MAX;
 use crate::names::{self, ATTRIBUTES_MAX, InvalidField};
 
@@ -52,8 +54,11 @@ pub enum AttributeSource {
     },
     /// The method.
     Method,
-    /// The path without the query, decoded once.
-    Path,
+    /// The path without the query, decoded once and in its normal form.
+    Path {
+        /// The differences that are ignored as well.
+        fold: BTreeSet<PathFold>,
+    },
     /// The host in lower case, without a port.
     Host,
     /// A header that the proxy passes on.
@@ -238,7 +243,7 @@ impl AttributeSource {
                 Some(InvalidField::new(format!("{field}.ipv6_prefix"), "must be from 1 to 128"))
             }
             Self::Header(header) => header.normalise(&field),
-            Self::Address { .. } | Self::Method | Self::Path | Self::Host => None,
+            Self::Address { .. } | Self::Method | Self::Path { .. } | Self::Host => None,
         }
     }
 }

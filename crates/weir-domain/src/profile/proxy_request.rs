@@ -72,7 +72,7 @@ impl Profile {
                 values::address(entry, *ipv6_prefix)
             }
             AttributeSource::Method => values::value(asked.method(reads)?),
-            AttributeSource::Path => values::path(asked.path(reads)?),
+            AttributeSource::Path { fold } => values::path(asked.path(reads)?, fold),
             AttributeSource::Host => values::host(asked.host(reads)),
             AttributeSource::Header(header) => return Ok(header.attribute(asked.headers)),
         }))
@@ -91,7 +91,11 @@ impl<'a, H: ProxyHeaders + ?Sized> ProxyRequest<'a, H> {
     fn path(&self, reads: Reads) -> Result<&'a [u8], MissingHeader> {
         match reads {
             Reads::ForwardAuth => self.described("x-forwarded-uri"),
-            Reads::AuthRequest => self.described("x-original-uri"),
+            // nginx ignores a fragment. Others refuse it, or forward it as a part of the path.
+            Reads::AuthRequest => {
+                let target = self.described("x-original-uri")?;
+                Ok(target.split(|byte| *byte == b'#').next().unwrap_or_default())
+            }
             Reads::ExtAuthz | Reads::RateLimitService => Ok(self.path.as_bytes()),
         }
     }

@@ -14,6 +14,10 @@ fn header(name: &str) -> AttributeSource {
     AttributeSource::Header(HeaderSource { name: name.to_owned(), hash: false, default: None })
 }
 
+fn path_folding(folds: impl IntoIterator<Item = PathFold>) -> AttributeSource {
+    AttributeSource::Path { fold: folds.into_iter().collect() }
+}
+
 fn draft(reads: Reads, sources: &[(&str, AttributeSource)]) -> ProfileDraft {
     ProfileDraft {
         name: "edge".to_owned(),
@@ -32,7 +36,7 @@ fn profile(reads: Reads) -> Profile {
     let sources = [
         ("ip", AttributeSource::Address { ipv6_prefix: 64 }),
         ("method", AttributeSource::Method),
-        ("route", AttributeSource::Path),
+        ("route", path_folding(PathFold::ALL)),
         ("host", AttributeSource::Host),
     ];
     Profile::parse(draft(reads, &sources)).expect("a valid profile")
@@ -116,7 +120,7 @@ fn a_path_has_one_form_and_keeps_its_beginning() {
     let long = format!("/api/{}", "a".repeat(600));
     let other = format!("/api/{}b", "a".repeat(600));
     let of = |path: &str| {
-        let source = [("route", AttributeSource::Path)];
+        let source = [("route", path_folding(PathFold::ALL))];
         let profile = Profile::parse(draft(Reads::ExtAuthz, &source)).expect("a valid profile");
         let request = profile.request(&asked(path, &[])).expect("a path");
         request.attribute("route").expect("a path").to_owned()
@@ -124,15 +128,21 @@ fn a_path_has_one_form_and_keeps_its_beginning() {
     for (path, route) in [
         ("/v1/me?token=x&namespace=evil", "/v1/me"),
         ("", ""),
+        ("*", "*"),
+        ("/", "/"),
+        ("//", "/"),
+        ("/..", "/"),
         ("/%6Cogin", "/login"),
-        ("/%256Cogin", "/%6Cogin"),
+        ("/%256Cogin", "/%6cogin"),
         ("/login%00x", "/login%00x"),
         ("/login%0d%0ax", "/login%0D%0Ax"),
         ("/%C3%BC/%ff/%C2%85", "/ü/%FF/%C2%85"),
         ("/100%/%zz/%4", "/100%/%zz/%4"),
         ("http://evil.example/login?x", "/login"),
         ("http://evil.example", "/"),
-        ("/a://b/c", "/a://b/c"),
+        ("/a://b/c", "/a:/b/c"),
+        ("/login#x", "/login#x"),
+        ("/Ü", "/ü"),
     ] {
         assert_eq!(of(path), route, "{path}");
     }
@@ -140,6 +150,55 @@ fn a_path_has_one_form_and_keeps_its_beginning() {
     assert!(of(&long).starts_with("/api/aaa"), "the rule of a prefix matches it");
     assert_ne!(of(&long), of(&other));
     assert_eq!(of(&long), of(&format!("{long}?x")));
+}
+
+#[test]
+fn a_path_has_one_form_however_it_is_spelled() {
+    let of = |reads: Reads, folds: &[PathFold], path: &'static str| {
+        let source = [("route", path_folding(folds.iter().copied()))];
+        let profile = Profile::parse(draft(reads, &source)).expect("a valid profile");
+        let headers = [("x-original-uri", path.as_bytes())];
+        let request = profile.request(&asked(path, &headers)).expect("a path");
+        request.attribute("route").expect("a path").to_owned()
+    };
+    for path in [
+        "//login",
+        "/./login",
+        "/x/../login",
+        "/x//../login",
+        "/../login",
+        "/%2e/login",
+        "/x/%2E%2e/login",
+        "/%6cogin",
+        "/%2flogin",
+        "/x%2f..%2flogin",
+        "\\login",
+        "/x\\..\\login",
+        "/%5Clogin",
+        "/login?x",
+        "http://a.example//login",
+        "login",
+    ] {
+        for reads in [Reads::ExtAuthz, Reads::AuthRequest] {
+            assert_eq!(of(reads, &[], path), "/login", "{path}");
+        }
+    }
+    assert_eq!(of(Reads::AuthRequest, &[], "/login#x"), "/login", "as nginx");
+    for (fold, path, folded, kept) in [
+        (PathFold::Case, "/%4cOGIN", "/login", "/LOGIN"),
+        (PathFold::TrailingSlash, "/login//", "/login", "/login/"),
+        (PathFold::TrailingSlash, "/login/x/..", "/login", "/login/"),
+        (PathFold::TrailingSlash, "/login/.", "/login", "/login/"),
+        (PathFold::TrailingSlash, "/", "/", "/"),
+        (PathFold::Parameters, "/login;a=b;c", "/login", "/login;a=b;c"),
+        (PathFold::Parameters, "/login%3Ba", "/login", "/login;a"),
+        (PathFold::Parameters, "/x/..;/login", "/login", "/x/..;/login"),
+        (PathFold::Parameters, "/;a=b/login", "/login", "/;a=b/login"),
+    ] {
+        assert_eq!(of(Reads::ExtAuthz, &[fold], path), folded, "{path}");
+        let others: Vec<_> = PathFold::ALL.into_iter().filter(|other| *other != fold).collect();
+        assert_eq!(of(Reads::ExtAuthz, &others, path), kept, "{path}");
+    }
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! Attributes of the values that clients send. Each value, whatever its bytes, gives one attribute, and always the same.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv6Addr};
 
 use sha2::{Digest, Sha256};
 
+use super::path::{PathFold, normal};
 use crate::address;
 use crate::names::VALUE_BYTES_MAX;
 
@@ -57,28 +59,35 @@ pub(super) fn host(bytes: &[u8]) -> String {
     value(&name.strip_suffix(b".").unwrap_or(name).to_ascii_lowercase())
 }
 
-/// The path without the query, decoded once.
+/// The path without the query, decoded once and in its normal form.
 ///
 /// Bytes that are no text, and control characters, stay encoded. A path that is too long keeps its beginning, with the
 /// digest of the whole behind it: a client must not escape the rule of a prefix by what it appends.
-pub(super) fn path(target: &[u8]) -> String {
+pub(super) fn path(target: &[u8], folds: &BTreeSet<PathFold>) -> String {
     let path = target.split(|byte| *byte == b'?').next().unwrap_or_default();
-    let path = without_authority(path);
-    let mut text = String::with_capacity(path.len());
-    for chunk in decoded(path).utf8_chunks() {
+    let mut text = normal(&decoded(without_authority(path)), folds);
+    if text.len() > VALUE_BYTES_MAX {
+        let digest = digest(text.as_bytes());
+        text.truncate(text.floor_char_boundary(VALUE_BYTES_MAX - DIGEST_BYTES));
+        text.push_str(&digest);
+    }
+    text
+}
+
+/// The text of these bytes. Bytes that are no text, and control characters, are encoded.
+pub(super) fn printable(bytes: &[u8], in_lower_case: bool) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
         for letter in chunk.valid().chars() {
             if letter.is_control() {
                 encode(letter.encode_utf8(&mut [0; 4]).as_bytes(), &mut text);
+            } else if in_lower_case {
+                text.extend(letter.to_lowercase());
             } else {
                 text.push(letter);
             }
         }
         encode(chunk.invalid(), &mut text);
-    }
-    if text.len() > VALUE_BYTES_MAX {
-        let digest = digest(text.as_bytes());
-        text.truncate(text.floor_char_boundary(VALUE_BYTES_MAX - DIGEST_BYTES));
-        text.push_str(&digest);
     }
     text
 }
