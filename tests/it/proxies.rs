@@ -1,10 +1,15 @@
-//! Real proxies with the documented files, in front of a real gate: the same seven questions to each.
+//! Real proxies with the documented files, in front of a real gate: the same questions to each, and what clients can send to escape.
 
 mod application;
+mod printed;
 mod proxy;
 mod questions;
 mod rate_limit_service;
+mod raw;
+mod shapes;
 mod slow;
+mod spellings;
+mod strangers;
 
 use serde_json::{Value, json};
 
@@ -59,22 +64,29 @@ struct Fixture {
 
 impl Fixture {
     async fn start(kind: Kind) -> Self {
-        let stack = shared().await;
-        let tenant = Tenant::sign_up(stack).await;
-        let gate = stack.gate(GateSettings::default());
-        stack.until_ready(&gate).await;
-        let others = json!([{ "attribute": "route", "op": "not_equals", "value": "/short" }]);
+        let not = |route: &str| json!({ "attribute": "route", "op": "not_equals", "value": route });
+        let others = json!([not("/short"), not("/unlimited")]);
         let each = json!({
             "name": "per-route", "match": others, "count_by": ["ip", "method", "route", "host"],
             "limits": [{ "algorithm": "sliding_window_log", "limit": 3, "window_ms": 86_400_000 }],
         });
-        tenant.rule(&each).await;
         let short = json!({
             "name": "short",
             "match": [{ "attribute": "route", "op": "equals", "value": "/short" }],
             "limits": [{ "algorithm": "sliding_window_log", "limit": 1, "window_ms": 2_000 }],
         });
-        tenant.rule(&short).await;
+        Self::with_rules(kind, &[each, short]).await
+    }
+
+    /// The same with these rules.
+    async fn with_rules(kind: Kind, rules: &[Value]) -> Self {
+        let stack = shared().await;
+        let tenant = Tenant::sign_up(stack).await;
+        let gate = stack.gate(GateSettings::default());
+        stack.until_ready(&gate).await;
+        for rule in rules {
+            tenant.rule(rule).await;
+        }
         let version = make_profile(&tenant, kind).await;
         tenant.settled_on(&gate, version).await;
         let application = Application::start();
@@ -88,7 +100,26 @@ impl Fixture {
         let client = client(kind, &tenant, &proxy).await;
         Self { kind, tenant, gate, application, proxy, client }
     }
+
+    /// With a rule that counts each path, and more requests than a test sends.
+    async fn counting_paths(kind: Kind) -> Self {
+        let rule = json!({
+            "name": "per-path", "count_by": ["route"],
+            "limits": [{ "algorithm": "sliding_window_log", "limit": COUNTED_MAX, "window_ms": 86_400_000 }],
+        });
+        Self::with_rules(kind, &[rule]).await
+    }
+
+    /// The requests to a path that were counted.
+    async fn counted(&self, route: &str) -> u64 {
+        let peek = json!({ "attributes": { "route": route }, "mode": "peek" });
+        let answer = self.tenant.check(0, &peek).await.expect(200);
+        COUNTED_MAX - 1 - answer.number("/remaining")
+    }
 }
+
+/// The limit of [`Fixture::counting_paths`].
+const COUNTED_MAX: u64 = 1000;
 
 /// Envoy names its own address for clients on the same machine.
 async fn client(kind: Kind, tenant: &Tenant<'_>, proxy: &Proxy) -> String {
@@ -110,27 +141,23 @@ async fn make_profile(tenant: &Tenant<'_>, kind: Kind) -> u64 {
     version
 }
 
-#[tokio::test]
-async fn nginx_answers_the_seven_questions() {
-    questions::ask(&Fixture::start(Kind::Nginx).await).await;
+/// A test of each proxy.
+macro_rules! each_proxy {
+    ($check:path: $nginx:ident, $traefik:ident, $caddy:ident, $haproxy:ident, $envoy:ident) => {
+        each_proxy!(@ $check, $nginx, Nginx);
+        each_proxy!(@ $check, $traefik, Traefik);
+        each_proxy!(@ $check, $caddy, Caddy);
+        each_proxy!(@ $check, $haproxy, Haproxy);
+        each_proxy!(@ $check, $envoy, Envoy);
+    };
+    (@ $check:path, $name:ident, $kind:ident) => {
+        #[tokio::test]
+        async fn $name() {
+            $check(Kind::$kind).await;
+        }
+    };
 }
+use each_proxy;
 
-#[tokio::test]
-async fn traefik_answers_the_seven_questions() {
-    questions::ask(&Fixture::start(Kind::Traefik).await).await;
-}
-
-#[tokio::test]
-async fn caddy_answers_the_seven_questions() {
-    questions::ask(&Fixture::start(Kind::Caddy).await).await;
-}
-
-#[tokio::test]
-async fn haproxy_answers_the_seven_questions() {
-    questions::ask(&Fixture::start(Kind::Haproxy).await).await;
-}
-
-#[tokio::test]
-async fn envoy_answers_the_seven_questions() {
-    questions::ask(&Fixture::start(Kind::Envoy).await).await;
-}
+each_proxy!(questions::ask: nginx_answers_the_questions, traefik_answers_the_questions, caddy_answers_the_questions,
+    haproxy_answers_the_questions, envoy_answers_the_questions);

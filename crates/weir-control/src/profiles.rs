@@ -19,9 +19,13 @@ pub(crate) mod update;
 
 /// A profile in JSON.
 pub(crate) fn profile_answer(row: &ProfileRow) -> Result<ProfileAnswer, Problem> {
+    let profile: ProfileBody =
+        serde_json::from_value(row.spec.clone()).map_err(Problem::internal)?;
+    let warnings = warnings(&profile);
     Ok(ProfileAnswer {
         id: row.id.to_string(),
-        profile: serde_json::from_value(row.spec.clone()).map_err(Problem::internal)?,
+        profile,
+        warnings,
         managed_by: row.managed_by.clone(),
         edited: row.edited,
         revision: row.revision,
@@ -29,6 +33,12 @@ pub(crate) fn profile_answer(row: &ProfileRow) -> Result<ProfileAnswer, Problem>
         created_at: row.created_at.into(),
         updated_at: row.updated_at.into(),
     })
+}
+
+/// The warnings about a profile. None about one that this release cannot read.
+pub(crate) fn warnings(body: &ProfileBody) -> Vec<String> {
+    let profile = body.clone().parse();
+    profile.map(|profile| weir_domain::warnings::of_profile(&profile)).unwrap_or_default()
 }
 
 /// Refuses a profile that checks in a namespace in which the caller has no rights.

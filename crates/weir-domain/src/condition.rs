@@ -91,7 +91,9 @@ impl Condition {
             }
             Test::Prefix => value.starts_with(self.text()),
             Test::Suffix => value.ends_with(self.text()),
-            Test::Cidr(network) => address(value).is_some_and(|ip| network.contains(&ip)),
+            Test::Cidr(network) => {
+                address_or_network(value).is_some_and(|inside| network.contains(&inside))
+            }
             #[cfg(feature = "regex")]
             Test::Regex(pattern) => pattern.matches(value),
             #[cfg(not(feature = "regex"))]
@@ -229,6 +231,15 @@ fn pattern(text: &str) -> Result<Test, String> {
 #[cfg(not(feature = "regex"))]
 fn pattern(text: &str) -> Result<Test, String> {
     if text.is_empty() { Err("must not be empty".to_owned()) } else { Ok(Test::Regex) }
+}
+
+/// The network of an attribute's value: an address, or a network such as the clients' `2001:db8:1:2::/64`.
+fn address_or_network(text: &str) -> Option<IpNet> {
+    match address(text) {
+        Some(address) => Some(address.into()),
+        None if text.contains('/') => network(text.trim_matches(' ')).ok(),
+        None => None,
+    }
 }
 
 /// The address in an attribute's value, also with a port, in brackets (`[2001:db8::1]:443`) or between blanks. An IPv4

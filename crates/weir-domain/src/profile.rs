@@ -27,6 +27,9 @@ pub const DENY_STATUSES: [u16; 2] = [429, 403];
 /// The most bytes of the name of a header.
 pub const HEADER_NAME_BYTES_MAX: usize = 64;
 
+/// The header by which the documented files identify a request. They set it anew for each request of a client.
+pub const REQUEST_ID_HEADER: &str = "x-weir-request-id";
+
 /// A checked profile. Names of headers are in lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Profile(ProfileDraft);

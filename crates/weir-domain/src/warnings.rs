@@ -1,10 +1,12 @@
-//! Warnings: a rule is valid, but a part of it can never take effect, or an edit of it forgets used units.
+//! Warnings: a rule or a profile is valid, but a part of it can never take effect, an edit of it forgets used units, or it lets
+//! clients escape.
 
 use crate::algorithm::{Algorithm, Bound, Period};
 use crate::approximation::{LEASE_SHARE, lease_units_max};
 use crate::condition::first_contradiction;
 use crate::draft::{Action, Consistency, Mode};
 use crate::limit::Limit;
+use crate::profile::{Profile, REQUEST_ID_HEADER, Reads};
 use crate::rule::Rule;
 use crate::unleased::Unleased;
 
@@ -89,6 +91,20 @@ fn begins_earlier(former: &Algorithm, edited: &Algorithm) -> bool {
         }
         _ => false,
     }
+}
+
+/// The warnings about a profile.
+pub fn of_profile(profile: &Profile) -> Vec<String> {
+    let Some(header) = &profile.draft().idempotency else { return Vec::new() };
+    // Envoy makes `x-request-id` anew for each request of a client, with `use_remote_address`.
+    let is_of_proxy = header == REQUEST_ID_HEADER
+        || header == "x-request-id" && profile.reads() == Reads::ExtAuthz;
+    if is_of_proxy {
+        return Vec::new();
+    }
+    vec![format!(
+        "clients can send `{header}`: one that always sends the same value is counted once, unless the proxy replaces it; let the proxy set `{REQUEST_ID_HEADER}`, as the files of the guide do"
+    )]
 }
 
 /// On which rules `leased` has no effect, if this is such a rule.

@@ -30,7 +30,7 @@ use crate::state::GateState;
 use crate::undecided::Undecided;
 
 /// The path before the name of the profile.
-const PREFIX: &str = "/authorize/";
+pub const PREFIX: &str = "/authorize/";
 
 /// Decide a request that a proxy describes. Any method; anything can follow the name in the path.
 #[utoipa::path(

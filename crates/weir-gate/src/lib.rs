@@ -59,6 +59,7 @@ mod unreadable;
 mod health;
 mod openapi;
 
+pub use authorize::PREFIX as AUTHORIZE_PREFIX;
 pub use charge_sender::ChargeSender;
 pub use decision_export::{DecisionExportSettings, DecisionLines, Share, ShownSubjects};
 pub use deferred::{DeferralParts, DeferredWorkers};

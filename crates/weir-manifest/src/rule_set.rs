@@ -131,7 +131,12 @@ impl RuleSet {
             let texts = warnings::of_rule(&document.rule).into_iter();
             texts.map(move |text| self.in_rule(at, "name", text))
         });
-        warnings.collect()
+        let of_profiles = self.profiles.iter().enumerate().flat_map(|(at, (_, document))| {
+            let texts = document.body.clone().parse().map(|profile| warnings::of_profile(&profile));
+            let texts = texts.unwrap_or_default().into_iter();
+            texts.map(move |text| self.in_profile(at, "idempotency", text))
+        });
+        warnings.chain(of_profiles).collect()
     }
 
     /// The bounds of approximate rules, as sentences.

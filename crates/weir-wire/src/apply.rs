@@ -138,7 +138,7 @@ pub struct ApplyAnswer {
     pub deleted_more: u64,
     /// The number of objects that are as wanted.
     pub unchanged: u64,
-    /// Warnings to the authors of rules that are new or changed.
+    /// Warnings to the authors of rules and profiles that are new or changed.
     pub warnings: Vec<PlanWarning>,
 }
 
@@ -205,7 +205,7 @@ pub struct FieldChange {
     pub after: Value,
 }
 
-/// A warning about a rule.
+/// A warning about a rule, or about a profile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PlanWarning {

@@ -34,7 +34,8 @@ pub struct ProfileBody {
     #[serde(default)]
     pub cost: CostBody,
     /// The header that identifies a request. If a proxy asks twice within 60 seconds, the second time takes nothing. The
-    /// proxy must set it, because a client that chooses it is counted once.
+    /// proxy must set it anew for each request, because a client that chooses it is counted once: the documented files set
+    /// `x-weir-request-id`.
     #[serde(default)]
     pub idempotency: Option<HeaderBody>,
     /// The status of a denied request: 429, or 403 for nginx.
@@ -182,6 +183,9 @@ pub struct ProfileAnswer {
     pub managed_by: Option<String>,
     /// Whether the profile differs from what the last apply of its set wrote.
     pub edited: bool,
+    /// Warnings to the author of the profile, such as that of an idempotency header that clients can send.
+    #[serde(default)]
+    pub warnings: Vec<String>,
     /// The revision, which rises by one with each change; also the `ETag`.
     pub revision: u64,
     /// The version of the rulebook from which this revision applies.

@@ -14,7 +14,7 @@ local function weir(txn)
       ["x-forwarded-method"] = { txn.sf:method() },
       ["x-forwarded-uri"] = { txn.sf:pathq() },
       ["x-forwarded-host"] = { txn.sf:req_hdr("host") },
-      ["idempotency-key"] = { txn.f:unique_id() },
+      ["x-weir-request-id"] = { txn.f:unique_id() },
     },
   }
   txn:set_var("txn.weir_status", answer and answer.status or 0)

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use weir_domain::profile::{MissingHeader, Profile, ProxyHeaders, ProxyRequest, attributes_of};
+use weir_domain::profile::{
+    MissingHeader, Profile, ProxyHeaders, ProxyRequest, REQUEST_ID_HEADER, attributes_of,
+};
 use weir_domain::request::{Operation, Request, RequestDraft};
 use weir_wire::profiles::ProfileBody;
 use weir_wire::words::Reads;
@@ -40,9 +42,10 @@ pub fn text(body: &ProfileBody) -> String {
 /// The text of a new profile for a kind of proxy, as in the guide.
 pub fn template(reads: Reads) -> String {
     let (name, id, deny_status) = match reads {
-        Reads::ForwardAuth => ("edge", "idempotency-key", 429),
-        Reads::AuthRequest => ("nginx", "idempotency-key", 403),
-        Reads::ExtAuthz => ("envoy", "x-request-id", 429),
+        // Traefik and Caddy ask once.
+        Reads::ForwardAuth => ("edge", Value::Null, 429),
+        Reads::AuthRequest => ("nginx", header(REQUEST_ID_HEADER), 403),
+        Reads::ExtAuthz => ("envoy", header("x-request-id"), 429),
         Reads::RateLimitService => return template_of_domain(),
     };
     let profile: Value = json!({
@@ -51,10 +54,14 @@ pub fn template(reads: Reads) -> String {
             "ip": { "from": "address" }, "method": { "from": "method" },
             "route": { "from": "path" }, "host": { "from": "host" },
         },
-        "idempotency": { "from": "header", "name": id },
+        "idempotency": id,
         "deny_status": deny_status,
     });
     json::read_value(&profile).map(|body| text(&body)).unwrap_or_default()
+}
+
+fn header(name: &str) -> Value {
+    json!({ "from": "header", "name": name })
 }
 
 fn template_of_domain() -> String {
@@ -133,6 +140,7 @@ mod tests {
         for &reads in Reads::ALL {
             let (body, profile) = parse(&template(reads)).expect("a profile");
             assert_eq!(body.reads, reads);
+            assert_eq!(weir_domain::warnings::of_profile(&profile), Vec::<String>::new());
             if profile.domain().is_some() {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! The application behind the proxies: it answers every request with the headers that it got. It answers `/chat` with a number of
+//! The application behind the proxies: it answers every request with the headers that it got, and with its target as `:target`. It answers `/chat` with a number of
 //! tokens, and `/report` when the test permits.
 
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -67,8 +67,10 @@ impl Application {
 /// Answers one request and closes the connection.
 fn answer(mut stream: &TcpStream, counted: &AtomicUsize, reports: &Reports) {
     let mut headers = Map::new();
-    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
+    let lines = BufReader::new(stream).split(b'\n').map_while(Result::ok);
+    let mut lines = lines.map(|line| String::from_utf8_lossy(&line).trim_end().to_owned());
     let Some(first) = lines.next() else { return };
+    headers.insert(":target".to_owned(), first.split(' ').nth(1).unwrap_or_default().into());
     for line in lines.take_while(|line| !line.is_empty()) {
         let (name, value) = line.split_once(':').unwrap_or((&line, ""));
         headers.insert(name.to_ascii_lowercase(), value.trim().into());

@@ -1,4 +1,4 @@
-//! The seven questions.
+//! The questions.
 
 use reqwest::Method;
 use serde_json::json;
@@ -6,11 +6,14 @@ use serde_json::json;
 use super::{Fixture, Kind};
 use crate::harness::{Reply, seconds, send, until};
 
-pub async fn ask(fixture: &Fixture) {
+pub async fn ask(kind: Kind) {
+    let fixture = &Fixture::start(kind).await;
     passes_and_counts_once(fixture).await;
     refuses(fixture).await;
     retry_after_can_be_obeyed(fixture).await;
     spoofed_headers_change_nothing(fixture).await;
+    constant_ids_change_nothing(fixture).await;
+    unlimited_requests_have_no_headers(fixture).await;
     queries_change_nothing(fixture).await;
     credentials_of_the_client_change_nothing(fixture).await;
     weir_is_down(fixture).await;
@@ -109,6 +112,23 @@ async fn spoofed_headers_change_nothing(fixture: &Fixture) {
     for used in 1..=2 {
         fixture.get("/spoof", &spoofed).await.expect(200);
         assert_eq!(fixture.remaining("/spoof").await, LIMIT - used);
+    }
+}
+
+/// A client cannot have all its requests counted as one, by any name of an id.
+async fn constant_ids_change_nothing(fixture: &Fixture) {
+    let names = ["idempotency-key", "x-request-id", "x-weir-request-id", "x-correlation-id"];
+    let ids = names.map(|name| (name, "always-the-same"));
+    for _ in 0..LIMIT {
+        fixture.get("/constant", &ids).await.expect(200);
+    }
+    fixture.get("/constant", &ids).await.expect(429);
+}
+
+async fn unlimited_requests_have_no_headers(fixture: &Fixture) {
+    let passed = fixture.get("/unlimited", &[]).await.expect(200);
+    for name in ["ratelimit", "ratelimit-policy", "retry-after"] {
+        assert_eq!(passed.header(name), None, "no rule matches");
     }
 }
 

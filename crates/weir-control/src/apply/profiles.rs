@@ -8,7 +8,8 @@ use weir_domain::profile::PROFILES_PER_TENANT_MAX;
 use weir_http::problem::Problem;
 use weir_store::{Page, ProfileRow};
 use weir_wire::apply::{
-    APPLY_PROFILES_MAX, ApplyAnswer, ApplyBody, FieldChange, ObjectKind, ObjectName, UpdatedObject,
+    APPLY_PROFILES_MAX, ApplyAnswer, ApplyBody, FieldChange, ObjectKind, ObjectName, PlanWarning,
+    UpdatedObject,
 };
 use weir_wire::problem::FieldProblem;
 use weir_wire::profiles::ProfileBody;
@@ -154,17 +155,28 @@ impl ProfilePlan {
         for update in self.updates {
             let at = update.at;
             let wanted = &body.profiles[at].profile;
+            warn(answer, wanted);
             let updated = write(change, &body.set, update, wanted).await;
             answer.updated.push(updated.map_err(|error| error.below(&path(at)))?);
         }
         for at in self.creates {
             let wanted = &body.profiles[at].profile;
+            warn(answer, wanted);
             let row = insert(control, change, wanted, Some(&body.set)).await;
             let row = row.map_err(|error| error.below(&path(at)))?;
             answer.created.push(named(&row.name, &row.spec));
         }
         Ok(())
     }
+}
+
+fn warn(answer: &mut ApplyAnswer, profile: &ProfileBody) {
+    let warnings = crate::profiles::warnings(profile).into_iter();
+    answer.warnings.extend(warnings.map(|text| PlanWarning {
+        namespace: profile.namespace.clone(),
+        name: profile.name.clone(),
+        text,
+    }));
 }
 
 async fn write(

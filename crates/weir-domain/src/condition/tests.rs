@@ -86,6 +86,19 @@ fn networks_hold_their_addresses_however_these_are_written() {
 }
 
 #[test]
+fn networks_hold_the_networks_inside_them() {
+    let inside =
+        ["2001:db8:1:2::/64", " 2001:db8:1:2::/64 ", "2001:db8::/32", "2001:db8:1:2::1/128"];
+    let outside =
+        ["2001:db8::/31", "2001:db9::/64", "::/0", "2001:db8:1:2::1/64", "2001:db8::/", "/64"];
+    assert_holds(&one(Op::Cidr, "2001:db8::/32"), &inside, &outside);
+    let inside = ["10.1.0.0/16", "::ffff:10.1.0.0/112", "10.1.2.3/32"];
+    let outside = ["0.0.0.0/0", "11.0.0.0/16", "10.0.0.0/08", "10.1.2.3/16", "2001:db8::/64"];
+    assert_holds(&one(Op::Cidr, "10.0.0.0/8"), &inside, &outside);
+    assert_holds(&one(Op::Cidr, "2001:db8:1:2::/64"), &["2001:db8:1:2::/64"], &["2001:db8:1::/48"]);
+}
+
+#[test]
 fn addresses_are_read_with_ports_brackets_and_blanks() {
     let written = ["10.1.2.3:80", "10.1.2.3 ", " 10.1.2.3", "[10.1.2.3]", "[::ffff:10.1.2.3]:443"];
     let no_address =

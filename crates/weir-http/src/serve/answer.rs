@@ -135,10 +135,10 @@ pub(super) async fn refusal_bytes(shared: &Shared, problem: Problem) -> Vec<u8> 
 }
 
 /// The problem that answers a refused head.
-pub(super) fn problem_of(refusal: Refusal, headers_max: usize) -> Problem {
+pub(super) fn problem_of(refusal: Refusal) -> Problem {
     match refusal {
         Refusal::Malformed(detail) => Problem::new(ErrorCode::Malformed, detail),
-        Refusal::TooLarge => {
+        Refusal::TooLarge(headers_max) => {
             let kib = super::head::HEAD_BYTES_MAX / 1024;
             let detail =
                 format!("a request can have {headers_max} headers and {kib} KiB before its body");

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::answer::{answer, counted, problem_of, refusal_bytes};
 use super::body_budget::Budget;
 use super::connection_state::ConnectionState;
-use super::head::HEAD_BYTES_MAX;
+use super::head::{HEAD_BYTES_MAX, HeadBounds, PROXIED_HEADERS_MAX};
 use super::http1_stream::Http1Stream;
 use super::http2_stream::Http2Stream;
 use super::rarely::rarely;
@@ -94,7 +94,9 @@ impl Connection {
 
     async fn http1(&self, transport: Transport) -> hyper::Result<()> {
         let settings = &self.shared.settings;
-        let mut stream = Http1Stream::new(transport, settings.headers_max, Arc::clone(&self.state));
+        let &ServeSettings { headers_max, proxied_prefix, .. } = settings;
+        let bounds = HeadBounds { headers_max, proxied_prefix };
+        let mut stream = Http1Stream::new(transport, bounds, Arc::clone(&self.state));
         let service = service_fn(|request| {
             answer(&self.shared, &self.state, self.peer, counted(request, &self.budgets))
         });
@@ -102,7 +104,7 @@ impl Connection {
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
                 .header_read_timeout(settings.idle_deadline)
-                .max_headers(settings.headers_max)
+                .max_headers(headers_max.max(PROXIED_HEADERS_MAX))
                 .max_buf_size(2 * HEAD_BYTES_MAX)
                 // A client that has ended its sending side still gets its answer.
                 .half_close(true)
@@ -121,7 +123,7 @@ impl Connection {
         let mut transport = stream.into_transport();
         if let Some(refusal) = refusal {
             settings.meters.malformed();
-            let problem = problem_of(refusal, settings.headers_max);
+            let problem = problem_of(refusal);
             let _ = transport.write_all(&refusal_bytes(&self.shared, problem).await).await;
         }
         if has_unread_bytes {

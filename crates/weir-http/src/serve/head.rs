@@ -10,6 +10,17 @@ use axum::http::Uri;
 
 /// The most bytes of a request line with its headers.
 pub(super) const HEAD_BYTES_MAX: usize = 64 * 1024;
+/// The most headers of a question of a proxy, which can contain those of its client: as many as Envoy accepts.
+pub(super) const PROXIED_HEADERS_MAX: usize = 100;
+
+/// The bounds of a head.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct HeadBounds {
+    /// The most headers.
+    pub(super) headers_max: usize,
+    /// The beginning of targets of which only proxies ask.
+    pub(super) proxied_prefix: Option<&'static str>,
+}
 
 /// The framing of a request's body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,39 +34,75 @@ pub(super) enum Framing {
 pub(super) enum Refusal {
     /// The answer is 400, with this reason.
     Malformed(&'static str),
-    /// The answer is 431.
-    TooLarge,
+    /// The answer is 431. The most headers that this request can have.
+    TooLarge(usize),
 }
 
-/// Finds the first head in `bytes`: its length and the framing of the body behind it. `None` if it is incomplete.
+/// Finds the first head in `bytes`: its length and the framing of the body behind it. `None` if it is incomplete. Makes a
+/// head readable that a proxy passes on: see [`mask`].
 pub(super) fn inspect(
-    bytes: &[u8],
-    headers_max: usize,
+    bytes: &mut [u8],
+    bounds: &HeadBounds,
 ) -> Result<Option<(usize, Framing)>, Refusal> {
     let Some(end) = end_of_head(bytes)? else {
-        return if bytes.len() > HEAD_BYTES_MAX { Err(Refusal::TooLarge) } else { Ok(None) };
+        let is_too_large = bytes.len() > HEAD_BYTES_MAX;
+        return if is_too_large { Err(Refusal::TooLarge(bounds.headers_max)) } else { Ok(None) };
     };
+    let is_proxied = bounds.proxied_prefix.is_some_and(|prefix| asks_for(&bytes[..end], prefix));
+    let headers_max = if is_proxied { PROXIED_HEADERS_MAX } else { bounds.headers_max };
     if end > HEAD_BYTES_MAX {
-        return Err(Refusal::TooLarge);
+        return Err(Refusal::TooLarge(headers_max));
+    }
+    if is_proxied {
+        mask(&mut bytes[..end]);
     }
     let mut headers = [const { MaybeUninit::uninit() }; HEADERS_MAX];
     let headers = &mut headers[..headers_max.min(HEADERS_MAX)];
     let mut request = httparse::Request::new(&mut []);
     match request.parse_with_uninit_headers(&bytes[..end], headers) {
         Ok(httparse::Status::Complete(_)) => {}
-        Err(httparse::Error::TooManyHeaders) => return Err(Refusal::TooLarge),
+        Err(httparse::Error::TooManyHeaders) => return Err(Refusal::TooLarge(headers_max)),
         Ok(httparse::Status::Partial) | Err(_) => return Err(NO_REQUEST),
     }
     let target = request.path.unwrap_or_default();
     let is_1_1 = request.version == Some(1);
     let fields = Fields::of(request.headers)?;
-    fields.agree_about_the_host(target, is_1_1)?;
+    // Weir ignores the host of a question, which can be any text that the client sent.
+    if !is_proxied {
+        fields.agree_about_the_host(target, is_1_1)?;
+    }
     Ok(Some((end, fields.framing(is_1_1)?)))
 }
 
 /// The capacity for headers; a listener's own bound can be lower.
 const HEADERS_MAX: usize = 128;
 const NO_REQUEST: Refusal = Refusal::Malformed("this is not an HTTP request");
+
+/// Whether the target of the head begins with `prefix`.
+fn asks_for(head: &[u8], prefix: &str) -> bool {
+    let space = memchr::memchr(b' ', head);
+    space.is_some_and(|space| head[space + 1..].starts_with(prefix.as_bytes()))
+}
+
+/// Replaces what a client can send through a proxy and no parser accepts, so that no client can have its request refused:
+/// control characters in values of headers, and characters that no target has. The replacements are always the same, so a
+/// client cannot make values of them either.
+fn mask(head: &mut [u8]) {
+    let line_end = head.iter().skip(2).position(|byte| *byte == b'\r').map_or(0, |end| end + 2);
+    let (line, headers) = head.split_at_mut(line_end);
+    let target_start = memchr::memchr(b' ', line).map_or(line.len(), |space| space + 1);
+    let target_end = memchr::memrchr(b' ', line).unwrap_or(line.len()).max(target_start);
+    for byte in &mut line[target_start..target_end] {
+        if !byte.is_ascii_graphic() || b"<>`#".contains(byte) {
+            *byte = b'_';
+        }
+    }
+    for byte in headers {
+        if byte.is_ascii_control() && !b"\t\r\n".contains(byte) {
+            *byte = 0xff;
+        }
+    }
+}
 
 /// The offset behind the empty line that ends a head. Every line, an empty one before the request too, must end with
 /// a carriage return and a line feed.

@@ -11,14 +11,14 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::chunks::Chunks;
 use super::connection_state::ConnectionState;
-use super::head::{self, Framing, HEAD_BYTES_MAX, Refusal};
+use super::head::{self, Framing, HEAD_BYTES_MAX, HeadBounds, Refusal};
 use super::transport::Transport;
 
 #[derive(Debug)]
 pub(super) struct Http1Stream {
     transport: Transport,
     state: Arc<ConnectionState>,
-    headers_max: usize,
+    bounds: HeadBounds,
     expected: Expected,
     /// Bytes that the server has not received yet: checked ones up to `checked`, then the beginning of a head.
     withheld: Vec<u8>,
@@ -46,19 +46,11 @@ pub(super) enum End {
 impl Http1Stream {
     pub(super) fn new(
         transport: Transport,
-        headers_max: usize,
+        bounds: HeadBounds,
         state: Arc<ConnectionState>,
     ) -> Self {
         let (withheld, checked) = (Vec::new(), 0);
-        Self {
-            transport,
-            state,
-            headers_max,
-            expected: Expected::Head,
-            withheld,
-            checked,
-            end: None,
-        }
+        Self { transport, state, bounds, expected: Expected::Head, withheld, checked, end: None }
     }
 
     /// The refusal of a head that is not answered yet.
@@ -79,12 +71,12 @@ impl Http1Stream {
     }
 
     /// Checks bytes in order of arrival. Returns the number of bytes that the server can receive.
-    fn check(&mut self, bytes: &[u8]) -> usize {
+    fn check(&mut self, bytes: &mut [u8]) -> usize {
         let mut checked = 0;
         while checked < bytes.len() && self.end.is_none() {
-            let rest = &bytes[checked..];
+            let rest = &mut bytes[checked..];
             match &mut self.expected {
-                Expected::Head => match head::inspect(rest, self.headers_max) {
+                Expected::Head => match head::inspect(rest, &self.bounds) {
                     Ok(Some((length, framing))) => {
                         checked += length;
                         self.expected = match framing {
@@ -134,7 +126,7 @@ impl Http1Stream {
     /// Checks the bytes of `buf` after the first `before`, and leaves only those that the server can receive.
     fn sort(&mut self, buf: &mut ReadBuf<'_>, before: usize) {
         if self.withheld.is_empty() {
-            let read = &buf.filled()[before..];
+            let read = &mut buf.filled_mut()[before..];
             let checked = self.check(read);
             if self.end.is_none() {
                 self.withheld.extend_from_slice(&read[checked..]);
@@ -144,7 +136,7 @@ impl Http1Stream {
             let mut withheld = std::mem::take(&mut self.withheld);
             withheld.extend_from_slice(&buf.filled()[before..]);
             buf.set_filled(before);
-            self.checked = self.check(&withheld);
+            self.checked = self.check(&mut withheld);
             self.withheld = withheld;
             self.give(buf);
         }

@@ -30,6 +30,9 @@ pub struct ServeSettings {
     pub body_bytes_per_address_max: usize,
     /// The most headers of one request.
     pub headers_max: usize,
+    /// The beginning of targets of which only proxies ask. Such requests contain what the proxies' clients send, so they can have
+    /// more headers, any host, and control characters, which the plane gets as bytes that are no text.
+    pub proxied_prefix: Option<&'static str>,
     /// The most requests in flight on one HTTP/2 connection.
     pub streams_max: u32,
     /// The most requests in flight on all connections; others are refused with 503.
@@ -58,6 +61,7 @@ impl Default for ServeSettings {
             body_bytes_per_connection_max: 16 << 20,
             body_bytes_per_address_max: 128 << 20,
             headers_max: 64,
+            proxied_prefix: None,
             streams_max: 128,
             requests_max: 8192,
             wait_max: Duration::from_millis(100),

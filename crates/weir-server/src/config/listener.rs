@@ -64,6 +64,7 @@ impl ListenerSettings {
             wait_max: self.overload_wait,
             trusted_proxies: self.trusted_proxies.clone(),
             meters,
+            proxied_prefix: Some(weir_gate::AUTHORIZE_PREFIX),
             ..ServeSettings::default()
         }
     }

@@ -1,12 +1,14 @@
 //! Creating and editing a profile as JSON, with a tester of the text in the form.
 
 use leptos::prelude::*;
+use weir_domain::warnings::of_profile;
 use weir_wire::profiles::ProfileAnswer;
 use weir_wire::words::Reads;
 
 use super::state::ProxiesState;
 use super::tester::ProfileTester;
 use crate::api::Api;
+use crate::components::feedback::remark;
 use crate::components::field::{Binding, Choice, TextArea};
 use crate::components::owner::OwnerQuestion;
 use crate::components::submit::{SubmitAction, SubmitForm};
@@ -32,6 +34,11 @@ pub(super) fn ProfileForm(editing: Option<ProfileAnswer>, state: ProxiesState) -
             state.changed.run(());
         });
     });
+    let warnings = move || {
+        let profile = typed.with(|typed| parse(typed).ok());
+        let texts = profile.map(|(_, profile)| of_profile(&profile)).unwrap_or_default();
+        texts.iter().map(|text| remark(text)).collect::<Vec<_>>()
+    };
     let submit = if is_new { "Create profile" } else { "Save profile" };
     let incomplete = Signal::derive(move || fault.with(Option::is_some) || !confirmed.get());
     view! {
@@ -39,6 +46,7 @@ pub(super) fn ProfileForm(editing: Option<ProfileAnswer>, state: ProxiesState) -
             {is_new.then(|| view! { <Template typed /> })}
             {set.map(|set| view! { <OwnerQuestion set what="profile" confirmed /> })}
             <TextArea label="Profile" value=typed problem=fault rows=18 code=true />
+            {warnings}
         </SubmitForm>
         <ProfileTester typed />
     }

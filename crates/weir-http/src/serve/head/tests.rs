@@ -1,11 +1,13 @@
 use super::*;
 
+const BOUNDS: HeadBounds = HeadBounds { headers_max: 64, proxied_prefix: Some("/asked/") };
+
 fn refused(head: &str) -> Option<Refusal> {
-    inspect(head.as_bytes(), 64).err()
+    inspect(&mut head.as_bytes().to_vec(), &BOUNDS).err()
 }
 
 fn framing(head: &str) -> Option<(usize, Framing)> {
-    inspect(head.as_bytes(), 64).expect("a valid head")
+    inspect(&mut head.as_bytes().to_vec(), &BOUNDS).expect("a valid head")
 }
 
 #[test]
@@ -91,12 +93,37 @@ fn heads_are_bounded_in_bytes_and_in_headers() {
     let many = "X: 1\r\n".repeat(64);
     assert_eq!(
         refused(&format!("GET / HTTP/1.1\r\nHost: a\r\n{many}\r\n")),
-        Some(Refusal::TooLarge)
+        Some(Refusal::TooLarge(64))
     );
     let long = "a".repeat(HEAD_BYTES_MAX);
-    assert_eq!(refused(&format!("GET /{long}")), Some(Refusal::TooLarge));
+    assert_eq!(refused(&format!("GET /{long}")), Some(Refusal::TooLarge(64)));
     assert_eq!(
         refused(&format!("GET /{long} HTTP/1.1\r\nHost: a\r\n\r\n")),
-        Some(Refusal::TooLarge)
+        Some(Refusal::TooLarge(64))
     );
+}
+
+#[test]
+fn what_a_client_sends_through_a_proxy_is_not_refused() {
+    let head =
+        "GET /asked/a<b`?c>d#\x7f\u{fc} HTTP/1.1\r\nHost: a@b, c\r\nX: a\x01\x1b\0\x7f\tb\r\n";
+    let mut bytes = format!("{head}\r\n").into_bytes();
+    assert_eq!(inspect(&mut bytes, &BOUNDS), Ok(Some((bytes.len(), Framing::Length(0)))));
+    let masked = "GET /asked/a_b_?c_d____ HTTP/1.1\r\nHost: a@b, c\r\nX: a????\tb\r\n\r\n";
+    let shown: Vec<u8> =
+        bytes.iter().map(|byte| if *byte == 0xff { b'?' } else { *byte }).collect();
+    assert_eq!(String::from_utf8_lossy(&shown), masked);
+    for host in ["", " ", "\x01"] {
+        assert_eq!(refused(&format!("\r\nGET /asked/x HTTP/1.1\r\nHost: {host}\r\n\r\n")), None);
+    }
+    let with = |count: usize| {
+        refused(&format!("GET /asked/x HTTP/1.1\r\n{}\r\n", "X: 1\r\n".repeat(count)))
+    };
+    assert_eq!(with(PROXIED_HEADERS_MAX), None);
+    assert_eq!(with(PROXIED_HEADERS_MAX + 1), Some(Refusal::TooLarge(PROXIED_HEADERS_MAX)));
+    for ambiguous in ["X: a\rb", "Content-Length: 1\r\nContent-Length: 1", "Host: a\r\nHost: a"] {
+        let head = format!("GET /asked/x HTTP/1.1\r\n{ambiguous}\r\n\r\n");
+        assert!(matches!(refused(&head), Some(Refusal::Malformed(_))), "{head:?}");
+    }
+    assert!(refused("GET /other HTTP/1.1\r\nHost: a\r\nX: \x01\r\n\r\n").is_some());
 }
