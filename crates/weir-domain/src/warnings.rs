@@ -3,8 +3,8 @@
 
 use crate::algorithm::{Algorithm, Bound, Period};
 use crate::approximation::{LEASE_SHARE, lease_units_max};
-use crate::condition::first_contradiction;
-use crate::draft::{Action, Consistency, Mode};
+use crate::condition::{Condition, first_contradiction};
+use crate::draft::{Action, Consistency, Mode, Op, Operand};
 use crate::limit::Limit;
 use crate::profile::{Profile, REQUEST_ID_HEADER, Reads};
 use crate::rule::Rule;
@@ -35,6 +35,13 @@ pub fn of_rule(rule: &Rule) -> Vec<String> {
             "match[{at}] and earlier conditions on `{attribute}` cannot hold together: this rule can never match"
         ));
     }
+    for (at, condition) in rule.conditions().iter().enumerate() {
+        if let Some(value) = unfolded_path(condition) {
+            warnings.push(format!(
+                "match[{at}]: no path of a profile is `{value}`, unless its `fold` is a list: paths are in lower case and have no slash at the end"
+            ));
+        }
+    }
     if let Some(reason) = unleased(rule) {
         warnings.push(format!("`leased` has no effect {reason}: Redis decides every request"));
     }
@@ -42,6 +49,22 @@ pub fn of_rule(rule: &Rule) -> Vec<String> {
         warnings.push("this rule is off: it has no effect".to_owned());
     }
     warnings
+}
+
+/// The value of a condition that looks like a path, and that no path has whose differences are folded.
+fn unfolded_path(condition: &Condition) -> Option<&str> {
+    let draft = condition.draft();
+    let values = match draft.value.as_ref()? {
+        Operand::One(value) => std::slice::from_ref(value),
+        Operand::Many(values) => values,
+    };
+    let is_whole = matches!(draft.op, Op::Equals | Op::OneOf);
+    let is_unfolded = |value: &&String| {
+        let path = value.strip_prefix('/').unwrap_or_default();
+        path.chars().any(char::is_uppercase) || is_whole && path.ends_with('/')
+    };
+    let is_text = is_whole || draft.op == Op::Prefix;
+    values.iter().filter(|_| is_text).find(is_unfolded).map(String::as_str)
 }
 
 /// The warnings about an edit: used units that the new rule does not know. The limits of `after` have the slots of the limits

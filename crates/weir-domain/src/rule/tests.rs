@@ -423,3 +423,24 @@ fn edit_that_forgets_used_units_has_a_warning() {
         assert!(warnings.iter().all(|warning| warning.contains(said)), "{edited}: {warnings:?}");
     }
 }
+
+#[test]
+fn path_that_profiles_fold_away_is_warned_of() {
+    let said = |op, path| {
+        let conditions = vec![condition("route", op, Some(path))];
+        let draft = RuleDraft { conditions, ..draft(vec![fixed(1, 1)]) };
+        warnings::of_rule(&Rule::parse(draft).expect("valid")).len()
+    };
+    for (op, path, warnings) in [
+        (Op::Equals, "/Login", 1),
+        (Op::Equals, "/login/", 1),
+        (Op::Prefix, "/API/", 1),
+        (Op::Prefix, "/api/", 0),
+        (Op::Equals, "/login", 0),
+        (Op::Equals, "/", 0),
+        (Op::Equals, "Login", 0),
+        (Op::NotEquals, "/Login", 0),
+    ] {
+        assert_eq!(said(op, path), warnings, "{op:?} {path}");
+    }
+}
