@@ -120,7 +120,11 @@ pub fn grouped(
         match groups.iter_mut().rfind(|group| group.kind == marker.kind) {
             Some(group) if place - group.place < apart => group.markers.push(marker.clone()),
             _ => {
-                groups.push(MarkerGroup { place, kind: marker.kind, markers: vec![marker.clone()] })
+                groups.push(MarkerGroup {
+                    place,
+                    kind: marker.kind,
+                    markers: vec![marker.clone()],
+                });
             }
         }
     }
