@@ -25,6 +25,8 @@ struct Shared {
     deaf: AtomicBool,
     /// The time by which bytes are delayed in each direction, in microseconds.
     delay_us: AtomicU64,
+    /// See [`Relay::round_trips`].
+    round_trips: AtomicU64,
     /// The address whose connections are silent.
     isolated: Mutex<Option<IpAddr>>,
     links: Mutex<Vec<Link>>,
@@ -48,6 +50,7 @@ impl Relay {
             ended: AtomicBool::new(false),
             deaf: AtomicBool::new(false),
             delay_us: AtomicU64::new(0),
+            round_trips: AtomicU64::new(0),
             isolated: Mutex::default(),
             links: Mutex::default(),
         });
@@ -73,6 +76,12 @@ impl Relay {
     pub fn set_round_trip(&self, round_trip: Duration) {
         let each_way = u64::try_from(round_trip.as_micros() / 2).unwrap_or(u64::MAX);
         self.shared.delay_us.store(each_way, Ordering::SeqCst);
+    }
+
+    /// The number of times that the server replied after its client had sent something, on all connections. A handshake of TCP
+    /// is not counted.
+    pub fn round_trips(&self) -> u64 {
+        self.shared.round_trips.load(Ordering::SeqCst)
     }
 
     /// Closes the existing connections. New connections work. Returns the number of closed connections.
@@ -145,13 +154,26 @@ impl Shared {
             let silent = Arc::new(AtomicBool::new(silent));
             links.push(Link { from, silent: Arc::clone(&silent), ends });
             drop(links);
-            for (from, to) in [(inward, outward), (server, client)] {
+            let asked = Arc::new(AtomicBool::new(false));
+            for (from, to, asks) in [(inward, outward, true), (server, client, false)] {
                 let (sender, receiver) = mpsc::channel();
                 let (silent, writer) = (Arc::clone(&silent), Arc::clone(&silent));
-                let shared = Arc::clone(self);
-                thread::spawn(move || read(from, &sender, &silent, &shared));
+                let (shared, asked) = (Arc::clone(self), Arc::clone(&asked));
+                thread::spawn(move || {
+                    read(from, &sender, &silent, || {
+                        shared.count_turn(&asked, asks);
+                        shared.delay()
+                    });
+                });
                 thread::spawn(move || write(to, &receiver, &writer));
             }
+        }
+    }
+
+    /// Counts a round trip when the first bytes of a reply pass.
+    fn count_turn(&self, asked: &AtomicBool, asks: bool) {
+        if asked.swap(asks, Ordering::SeqCst) && !asks {
+            self.round_trips.fetch_add(1, Ordering::SeqCst);
         }
     }
 
@@ -163,11 +185,16 @@ impl Shared {
 /// Bytes, and the time at which they arrive.
 type Delayed = (Instant, Vec<u8>);
 
-/// Reads bytes until one side ends. On a silent connection, it drops them.
-fn read(mut from: TcpStream, to: &mpsc::Sender<Delayed>, silent: &AtomicBool, shared: &Shared) {
+/// Reads bytes until one side ends. `delay` returns the delay of some bytes. On a silent connection, it drops them.
+fn read(
+    mut from: TcpStream,
+    to: &mpsc::Sender<Delayed>,
+    silent: &AtomicBool,
+    delay: impl Fn() -> Duration,
+) {
     let mut bytes = [0; 16 * 1024];
     while let Ok(count @ 1..) = from.read(&mut bytes) {
-        let arrival = Instant::now() + shared.delay();
+        let arrival = Instant::now() + delay();
         if !silent.load(Ordering::SeqCst) && to.send((arrival, bytes[..count].to_vec())).is_err() {
             break;
         }
@@ -218,6 +245,12 @@ mod tests {
         stream.read_exact(&mut returned).expect("returned");
         assert_eq!(&returned, b"abc");
         assert!(sent.elapsed() >= Duration::from_millis(40), "{:?}", sent.elapsed());
+        assert_eq!(relay.round_trips(), 1, "three replies to one message");
+        for sent in [b"d", b"e"] {
+            stream.write_all(sent).expect("written");
+            stream.read_exact(&mut returned[..1]).expect("returned");
+        }
+        assert_eq!(relay.round_trips(), 3);
         assert_eq!(relay.cut(), 1);
         assert_eq!(stream.read(&mut returned).unwrap_or(0), 0);
     }
