@@ -4,34 +4,33 @@
 //! Server-side timeouts do not help in that case, so every statement has a deadline in this process as well. A
 //! connection that missed its deadline is closed and never reused, because the reply can still arrive. Connections
 //! opened before the missed deadline are closed too when they are next acquired, because the same fault has probably
-//! silenced them.
+//! silenced them. No connection is tested before it is used: the message that begins a transaction is the test.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
-use futures_util::stream::{self, BoxStream, StreamExt as _};
+use futures_util::stream::{self, BoxStream, StreamExt as _, TryStreamExt as _};
 use sqlx::error::BoxDynError;
-use sqlx::pool::{PoolConnection, PoolConnectionMetadata};
 use sqlx::postgres::{PgArguments, PgQueryResult, PgRow, PgStatement, PgTypeInfo};
-use sqlx::{
-    AssertSqlSafe, Connection as _, Either, Error, Execute, Executor, PgConnection, PgPool,
-    Postgres, SqlStr,
-};
+use sqlx::{AssertSqlSafe, Either, Error, Execute, Executor, PgConnection, Postgres, SqlStr};
 use tokio::runtime::Handle;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
-/// The idle time after which a pooled connection is pinged before it is used.
-const PING_AFTER: Duration = Duration::from_secs(1);
-/// The longest that a ping, or the rollback of an abandoned transaction, can take.
-const PING_TIMEOUT: Duration = Duration::from_millis(700);
+use crate::idle::{Idle, Lent};
+
+/// The longest that the rollback of an abandoned transaction can take.
+const ROLLBACK_TIMEOUT: Duration = Duration::from_millis(700);
 
 /// A pooled connection with a deadline for each reply.
 #[derive(Debug)]
 pub(crate) struct PooledConnection {
     /// `None` only while the connection is dropped.
-    inner: Option<PoolConnection<Postgres>>,
+    inner: Option<Lent>,
+    idle: Idle,
+    permit: Option<OwnedSemaphorePermit>,
     state: State,
     /// The longest silence of Postgres while a statement runs.
     answer_timeout: Duration,
@@ -41,7 +40,7 @@ pub(crate) struct PooledConnection {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+pub(crate) enum State {
     /// The connection can be returned to the pool.
     Clean,
     /// The transaction must be rolled back first.
@@ -64,40 +63,19 @@ impl Silences {
         let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         last.is_some_and(|silence| silence.elapsed() < age)
     }
-
-    /// Checks that an idle connection still works. An error makes the pool close it without a farewell and open
-    /// another.
-    pub(crate) async fn check(
-        self,
-        connection: &mut PgConnection,
-        idle: PoolConnectionMetadata,
-    ) -> Result<bool, Error> {
-        if self.since(idle.age) {
-            return Err(silent(PING_TIMEOUT));
-        }
-        if idle.idle_for < PING_AFTER {
-            return Ok(true);
-        }
-        match timeout(PING_TIMEOUT, connection.ping()).await {
-            Ok(answer) => answer.map(|()| true),
-            Err(_) => {
-                self.note();
-                Err(silent(PING_TIMEOUT))
-            }
-        }
-    }
 }
 
 impl PooledConnection {
     /// Acquires a connection from the pool.
     pub(crate) async fn acquire(
-        pool: &PgPool,
+        idle: &Idle,
         silences: &Silences,
         (answer_timeout, prepares): (Duration, bool),
     ) -> Result<Self, Error> {
-        let inner = Some(pool.acquire().await?);
-        let silences = silences.clone();
-        Ok(Self { inner, state: State::Clean, answer_timeout, prepares, silences })
+        let (lent, permit) = idle.take().await?;
+        let (inner, idle, permit) = (Some(lent), idle.clone(), Some(permit));
+        let (state, silences) = (State::Clean, silences.clone());
+        Ok(Self { inner, idle, permit, state, answer_timeout, prepares, silences })
     }
 
     /// Sets the longest silence of Postgres while a statement runs.
@@ -105,12 +83,25 @@ impl PooledConnection {
         self.answer_timeout = answer_timeout;
     }
 
-    /// Opens a transaction with these statements, which are sent at once.
-    pub(crate) async fn begin(&mut self, statements: &str) -> Result<(), Error> {
-        // A refused statement leaves the transaction open.
+    /// Sends statements in one message, which leaves the connection in this state. Returns the rows of each.
+    pub(crate) async fn send(
+        &mut self,
+        statements: String,
+        after: State,
+    ) -> Result<Vec<Vec<PgRow>>, Error> {
+        // After an error a transaction can be open.
         self.state = State::InTransaction;
-        self.execute(sqlx::raw_sql(AssertSqlSafe(statements.to_owned()))).await?;
-        Ok(())
+        let (mut answers, mut rows) = (Vec::new(), Vec::new());
+        let mut parts = (&mut *self).fetch_many(sqlx::raw_sql(AssertSqlSafe(statements)));
+        while let Some(part) = parts.try_next().await? {
+            match part {
+                Either::Left(_) => answers.push(std::mem::take(&mut rows)),
+                Either::Right(row) => rows.push(row),
+            }
+        }
+        drop(parts);
+        self.state = after;
+        Ok(answers)
     }
 
     /// Commits the transaction and returns the connection to the pool.
@@ -123,26 +114,29 @@ impl PooledConnection {
 
 impl Drop for PooledConnection {
     fn drop(&mut self) {
-        let Some(mut inner) = self.inner.take() else { return };
-        let (State::Clean | State::InTransaction, Ok(runtime)) =
-            (self.state, Handle::try_current())
-        else {
+        let Some(mut lent) = self.inner.take() else { return };
+        let (idle, permit) = (self.idle.clone(), self.permit.take());
+        match (self.state, Handle::try_current()) {
+            (State::Clean, Ok(_)) => idle.put(lent),
+            (State::InTransaction, Ok(runtime)) => {
+                let silences = self.silences.clone();
+                runtime.spawn(async move {
+                    let roll_back = (&mut *lent.inner).execute("ROLLBACK");
+                    match timeout(ROLLBACK_TIMEOUT, roll_back).await {
+                        Ok(Ok(_)) => idle.put(lent),
+                        ended => {
+                            if ended.is_err() {
+                                silences.note();
+                            }
+                            drop(lent.inner.detach());
+                        }
+                    }
+                    drop(permit);
+                });
+            }
             // Dropping the bare connection closes its socket at once and releases its slot in the pool.
-            return drop(inner.detach());
-        };
-        let (roll_back, silences) = (self.state == State::InTransaction, self.silences.clone());
-        runtime.spawn(async move {
-            if roll_back {
-                let rolled_back = timeout(PING_TIMEOUT, (&mut *inner).execute("ROLLBACK")).await;
-                if !matches!(rolled_back, Ok(Ok(_))) {
-                    return drop(inner.detach());
-                }
-            }
-            // The pool pings the server again. A connection that misses this deadline is closed.
-            if timeout(PING_TIMEOUT, inner.return_to_pool()).await.is_err() {
-                silences.note();
-            }
-        });
+            _ => drop(lent.inner.detach()),
+        }
     }
 }
 
@@ -163,7 +157,7 @@ impl PooledConnection {
         let Self { inner, state, answer_timeout, silences, .. } = self;
         let running = Running { before: *state, state, answer_timeout: *answer_timeout, silences };
         *running.state = State::Busy;
-        (inner.as_mut().expect("only `drop` takes it"), running)
+        (&mut inner.as_mut().expect("only `drop` takes it").inner, running)
     }
 }
 

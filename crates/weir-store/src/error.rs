@@ -120,6 +120,11 @@ impl StoreError {
         error.into()
     }
 
+    /// Whether Postgres is unreachable or too slow.
+    pub(crate) fn is_unavailable(&self) -> bool {
+        matches!(self, Self::Unavailable(_))
+    }
+
     /// Whether the server cancelled a statement that took too long.
     pub(crate) fn is_cancelled(&self) -> bool {
         let Self::Unavailable(source) = self else { return false };

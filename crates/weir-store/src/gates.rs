@@ -8,9 +8,11 @@ use weir_domain::time::Timestamp;
 use crate::connection::PooledConnection;
 use crate::convert::{signed, stored, timestamp, unsigned, uuid};
 use crate::error::StoreError;
+use crate::message::statement;
 
 mod rollouts;
 
+pub(crate) use rollouts::report_statement;
 pub use rollouts::{GateReport, Rollout};
 
 /// A gate's heartbeat.
@@ -109,92 +111,6 @@ impl<'t> Gates<'t> {
         Self { conn }
     }
 
-    /// Writes a gate's heartbeat, in the gate's own scope.
-    #[expect(clippy::too_many_lines, reason = "a statement with a line for each column")]
-    pub async fn beat(self, beat: &GateBeat) -> Result<(), StoreError> {
-        let load = |of: fn(GateLoad) -> u64| beat.load.map(of).map(signed);
-        let known = |of: fn(GateLoad) -> Option<u64>| beat.load.and_then(of).map(signed);
-        sqlx::query!(
-            "-- gates.beat
-            INSERT INTO gates (
-                id,
-                boot_id,
-                address,
-                rulebook_version,
-                applied_at,
-                applied_after_ms,
-                started_at,
-                weir_version,
-                redis_up,
-                redis_round_trip_us,
-                interval_ms,
-                checks,
-                denied,
-                from_memory,
-                latency_p50_us,
-                latency_p99_us,
-                leases,
-                leased_units,
-                memory_bytes,
-                seen_at,
-                redis_away_since
-            )
-            VALUES (
-                $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
-                clock_timestamp(),
-                CASE WHEN NOT $9 THEN clock_timestamp() END
-            )
-            ON CONFLICT ON CONSTRAINT gates_id_pkey
-            DO UPDATE SET
-                boot_id = excluded.boot_id,
-                address = excluded.address,
-                rulebook_version = excluded.rulebook_version,
-                applied_at = excluded.applied_at,
-                applied_after_ms = excluded.applied_after_ms,
-                started_at = excluded.started_at,
-                weir_version = excluded.weir_version,
-                redis_up = excluded.redis_up,
-                redis_round_trip_us = excluded.redis_round_trip_us,
-                interval_ms = excluded.interval_ms,
-                checks = excluded.checks,
-                denied = excluded.denied,
-                from_memory = excluded.from_memory,
-                latency_p50_us = excluded.latency_p50_us,
-                latency_p99_us = excluded.latency_p99_us,
-                leases = excluded.leases,
-                leased_units = excluded.leased_units,
-                memory_bytes = excluded.memory_bytes,
-                seen_at = excluded.seen_at,
-                redis_away_since = CASE
-                    WHEN gates.boot_id = excluded.boot_id AND NOT excluded.redis_up
-                        THEN coalesce(gates.redis_away_since, excluded.redis_away_since)
-                    ELSE excluded.redis_away_since
-                END",
-            uuid(beat.id.to_u128()),
-            uuid(beat.boot_id),
-            beat.address,
-            signed(beat.rulebook_version),
-            stored(beat.applied_at),
-            signed(beat.applied_after_ms),
-            stored(beat.started_at),
-            beat.weir_version,
-            beat.redis_up,
-            beat.redis_round_trip_us.map(signed),
-            load(|load| load.interval_ms),
-            load(|load| load.checks),
-            load(|load| load.denied),
-            load(|load| load.from_memory),
-            known(|load| load.latency_p50_us),
-            known(|load| load.latency_p99_us),
-            load(|load| load.leases),
-            load(|load| load.leased_units),
-            known(|load| load.memory_bytes),
-        )
-        .execute(self.conn)
-        .await?;
-        Ok(())
-    }
-
     /// Lists the gates with a heartbeat in the last `window`, the longest running first.
     pub async fn list_live(self, window: Duration) -> Result<Vec<GateRow>, StoreError> {
         let rows = sqlx::query!(
@@ -258,20 +174,6 @@ impl<'t> Gates<'t> {
         Ok(rows.collect())
     }
 
-    /// Returns the number of gates with a heartbeat in the last `window`.
-    pub async fn count_live(self, window: Duration) -> Result<u64, StoreError> {
-        let count = sqlx::query_scalar!(
-            r#"-- gates.count_live
-            SELECT count(*) AS "count!"
-            FROM gates
-            WHERE seen_at > clock_timestamp() - make_interval(secs => $1)"#,
-            window.as_secs_f64(),
-        )
-        .fetch_one(self.conn)
-        .await?;
-        Ok(unsigned(count))
-    }
-
     /// Deletes gates without a heartbeat for `older_than`. Returns the number of deleted rows.
     pub async fn forget(self, older_than: Duration) -> Result<u64, StoreError> {
         let done = sqlx::query!(
@@ -283,4 +185,98 @@ impl<'t> Gates<'t> {
         .await?;
         Ok(done.rows_affected())
     }
+}
+
+/// The statement that writes a gate's heartbeat, in the gate's own scope.
+#[expect(clippy::too_many_lines, reason = "a statement with a line for each column")]
+pub(crate) fn beat_statement(beat: &GateBeat) -> String {
+    let load = |of: fn(GateLoad) -> u64| beat.load.map(of).map(signed);
+    let known = |of: fn(GateLoad) -> Option<u64>| beat.load.and_then(of).map(signed);
+    statement!(
+        "-- gates.beat
+        INSERT INTO gates (
+            id,
+            boot_id,
+            address,
+            rulebook_version,
+            applied_at,
+            applied_after_ms,
+            started_at,
+            weir_version,
+            redis_up,
+            redis_round_trip_us,
+            interval_ms,
+            checks,
+            denied,
+            from_memory,
+            latency_p50_us,
+            latency_p99_us,
+            leases,
+            leased_units,
+            memory_bytes,
+            seen_at,
+            redis_away_since
+        )
+        VALUES (
+            $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
+            clock_timestamp(),
+            CASE WHEN NOT $9 THEN clock_timestamp() END
+        )
+        ON CONFLICT ON CONSTRAINT gates_id_pkey
+        DO UPDATE SET
+            boot_id = excluded.boot_id,
+            address = excluded.address,
+            rulebook_version = excluded.rulebook_version,
+            applied_at = excluded.applied_at,
+            applied_after_ms = excluded.applied_after_ms,
+            started_at = excluded.started_at,
+            weir_version = excluded.weir_version,
+            redis_up = excluded.redis_up,
+            redis_round_trip_us = excluded.redis_round_trip_us,
+            interval_ms = excluded.interval_ms,
+            checks = excluded.checks,
+            denied = excluded.denied,
+            from_memory = excluded.from_memory,
+            latency_p50_us = excluded.latency_p50_us,
+            latency_p99_us = excluded.latency_p99_us,
+            leases = excluded.leases,
+            leased_units = excluded.leased_units,
+            memory_bytes = excluded.memory_bytes,
+            seen_at = excluded.seen_at,
+            redis_away_since = CASE
+                WHEN gates.boot_id = excluded.boot_id AND NOT excluded.redis_up
+                    THEN coalesce(gates.redis_away_since, excluded.redis_away_since)
+                ELSE excluded.redis_away_since
+            END",
+        uuid(beat.id.to_u128()),
+        uuid(beat.boot_id),
+        beat.address,
+        signed(beat.rulebook_version),
+        stored(beat.applied_at),
+        signed(beat.applied_after_ms),
+        stored(beat.started_at),
+        beat.weir_version,
+        beat.redis_up,
+        beat.redis_round_trip_us.map(signed),
+        load(|load| load.interval_ms),
+        load(|load| load.checks),
+        load(|load| load.denied),
+        load(|load| load.from_memory),
+        known(|load| load.latency_p50_us),
+        known(|load| load.latency_p99_us),
+        load(|load| load.leases),
+        load(|load| load.leased_units),
+        known(|load| load.memory_bytes),
+    )
+}
+
+/// The statement that counts the gates with a heartbeat in the last `window`.
+pub(crate) fn count_statement(window: Duration) -> String {
+    statement!(
+        r#"-- gates.count_live
+        SELECT count(*) AS "count!"
+        FROM gates
+        WHERE seen_at > clock_timestamp() - make_interval(secs => $1)"#,
+        window.as_secs_f64(),
+    )
 }

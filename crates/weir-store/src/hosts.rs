@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use sqlx::postgres::PgConnectOptions;
-use sqlx::{Connection as _, PgConnection, PgPool};
+use sqlx::{ConnectOptions as _, Connection as _, PgConnection, PgPool};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
@@ -172,8 +172,9 @@ fn options_of(address: &str) -> Result<PgConnectOptions, StoreError> {
         what: "the database URL cannot be read".to_owned(),
         source: Some(Box::new(error)),
     })?;
-    // PgBouncer refuses this start-up parameter. Every value is sent in binary form, so it has no effect.
-    Ok(options.extra_float_digits(None))
+    // PgBouncer refuses this start-up parameter, and its default in Postgres is the same. Some statements contain their
+    // arguments, which belong into no log.
+    Ok(options.extra_float_digits(None).disable_statement_logging())
 }
 
 #[cfg(test)]

@@ -9,12 +9,13 @@ use weir_domain::time::Timestamp;
 use crate::connection::PooledConnection;
 use crate::convert::{all, stored, unsigned, uuid};
 use crate::error::StoreError;
+use crate::message::{Answers, statement};
 use crate::page::{Listing, Page};
-use crate::served::Selection;
+use crate::served::TenantRange;
 
 pub use hours::{KeyHour, KeyHourRow};
 pub use row::{KeyRow, PreviousDigest};
-use row::{Row, query_keys};
+use row::{Row, key_rows, keys_with, query_keys};
 
 /// A key to be inserted.
 #[derive(Debug, Clone)]
@@ -306,41 +307,43 @@ impl<'t> Keys<'t> {
     }
 }
 
-/// Returns the selected keys: of tenants those that are not revoked, of changes all.
-pub(crate) async fn of_rulebook(
+/// Returns all keys of these tenants that are not revoked.
+pub(crate) async fn of_tenants(
     conn: &mut PooledConnection,
-    selection: Selection,
+    tenants: TenantRange,
 ) -> Result<Vec<KeyRow>, StoreError> {
-    let rows = match selection {
-        Selection::Tenants(tenants) => {
-            query_keys!(
-                "-- keys.of_rulebook
-                SELECT",
-                "FROM api_keys
-                WHERE revoked_at IS NULL AND tenant_id > $1 AND tenant_id <= $2
-                ORDER BY tenant_id, id",
-                tenants.after,
-                tenants.until,
-            )
-            .fetch_all(conn)
-            .await?
-        }
-        Selection::Since(since) => {
-            query_keys!(
-                "-- keys.of_rulebook_since
-                SELECT",
-                "FROM api_keys
-                WHERE
-                    (tenant_id, sequence) IN (
-                        SELECT c.tenant_id, c.sequence FROM tenant_changes c
-                        WHERE c.rulebook_version > $1
-                    )
-                ORDER BY tenant_id, id",
-                since,
-            )
-            .fetch_all(conn)
-            .await?
-        }
-    };
+    let rows = query_keys!(
+        "-- keys.of_rulebook
+        SELECT",
+        "FROM api_keys
+        WHERE revoked_at IS NULL AND tenant_id > $1 AND tenant_id <= $2
+        ORDER BY tenant_id, id",
+        tenants.after,
+        tenants.until,
+    )
+    .fetch_all(conn)
+    .await?;
     all(rows)
+}
+
+/// The statement that returns the keys that changed after version `since` of the rulebook, revoked ones included.
+pub(crate) fn changed_statement(since: i64) -> String {
+    keys_with!(
+        statement,
+        "-- keys.of_rulebook_since
+        SELECT",
+        "FROM api_keys
+        WHERE
+            (tenant_id, sequence) IN (
+                SELECT c.tenant_id, c.sequence FROM tenant_changes c
+                WHERE c.rulebook_version > $1
+            )
+        ORDER BY tenant_id, id",
+        since,
+    )
+}
+
+/// The keys that [`changed_statement`] returned.
+pub(crate) fn changed(answers: &mut Answers) -> Result<Vec<KeyRow>, StoreError> {
+    all(answers.rows::<Row>()?)
 }

@@ -1,13 +1,15 @@
 //! Namespaces: those that have rules, and the settings of those that have any.
 
+use uuid::Uuid;
 use weir_domain::id::TenantId;
 use weir_domain::time::Timestamp;
 
 use crate::connection::PooledConnection;
 use crate::convert::{stored, unsigned, uuid};
 use crate::error::StoreError;
+use crate::message::{Answers, statement};
 use crate::page::{Listing, Page};
-use crate::served::Selection;
+use crate::served::TenantRange;
 
 /// A namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -144,36 +146,48 @@ impl<'t> Namespaces<'t> {
     }
 }
 
-/// The namespaces of the selected tenants whose counters are spread, with the attributes. Of a tenant that changed, all.
-pub(crate) async fn spread(
+/// A namespace of a tenant with the attributes by which its counters are spread.
+type Spread = (TenantId, (String, Vec<String>));
+
+/// Returns all namespaces of these tenants whose counters are spread.
+pub(crate) async fn spread_of_tenants(
     conn: &mut PooledConnection,
-    selection: Selection,
-) -> Result<Vec<(TenantId, (String, Vec<String>))>, StoreError> {
-    let (since, range) = match selection {
-        Selection::Since(since) => (Some(since), None),
-        Selection::Tenants(range) => (None, Some(range)),
-    };
+    tenants: TenantRange,
+) -> Result<Vec<Spread>, StoreError> {
     let rows = sqlx::query!(
-        r#"-- namespaces.of_rulebook
-        SELECT n.tenant_id, n.name, n.spread_by
-        FROM namespaces n
-        JOIN tenants t ON t.id = n.tenant_id
-        WHERE
-            n.spread_by <> '{}'
-            AND ($1::bigint IS NULL OR t.version > $1)
-            AND ($2::uuid IS NULL OR n.tenant_id > $2)
-            AND ($3::uuid IS NULL OR n.tenant_id <= $3)
-        ORDER BY n.tenant_id, n.name"#,
-        since,
-        range.map(|range| range.after),
-        range.map(|range| range.until),
+        "-- namespaces.of_rulebook
+        SELECT tenant_id, name, spread_by
+        FROM namespaces
+        WHERE spread_by <> '{}' AND tenant_id > $1 AND tenant_id <= $2
+        ORDER BY tenant_id, name",
+        tenants.after,
+        tenants.until,
     )
     .fetch_all(conn)
     .await?;
-    let rows = rows.into_iter();
-    let row =
-        rows.map(|row| (TenantId::from_u128(row.tenant_id.as_u128()), (row.name, row.spread_by)));
-    Ok(row.collect())
+    Ok(rows.into_iter().map(|row| spread((row.tenant_id, row.name, row.spread_by))).collect())
+}
+
+/// The statement that returns the same of the tenants that changed after version `since` of the rulebook.
+pub(crate) fn changed_spread_statement(since: i64) -> String {
+    statement!(
+        "-- namespaces.of_rulebook_since
+        SELECT n.tenant_id, n.name, n.spread_by
+        FROM namespaces n
+        JOIN tenants t ON t.id = n.tenant_id
+        WHERE n.spread_by <> '{}' AND t.version > $1
+        ORDER BY n.tenant_id, n.name",
+        since,
+    )
+}
+
+/// The namespaces that [`changed_spread_statement`] returned.
+pub(crate) fn changed_spread(answers: &mut Answers) -> Result<Vec<Spread>, StoreError> {
+    Ok(answers.rows()?.into_iter().map(spread).collect())
+}
+
+fn spread((tenant_id, name, spread_by): (Uuid, String, Vec<String>)) -> Spread {
+    (TenantId::from_u128(tenant_id.as_u128()), (name, spread_by))
 }
 
 /// The namespaces after a name: all, or those of a list.

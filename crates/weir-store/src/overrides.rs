@@ -20,7 +20,7 @@ pub(crate) use reads::{of_namespace, of_rule};
 pub use row::OverrideRow;
 use row::{Row, query_overrides};
 pub use served::ServedOverride;
-pub(crate) use served::{of_rulebook, remaining};
+pub(crate) use served::{changed, changed_statement, of_tenants, remaining, remaining_statement};
 
 /// An override to be inserted or updated.
 #[derive(Debug, Clone)]

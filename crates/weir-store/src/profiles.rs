@@ -18,7 +18,7 @@ use crate::rule_revisions::RevisionRow;
 pub use row::ProfileRow;
 use row::{Row, query_profiles};
 pub use served::ServedProfile;
-pub(crate) use served::{of_rulebook, remaining};
+pub(crate) use served::{changed, changed_statement, of_tenants, remaining, remaining_statement};
 
 /// A profile to be inserted or updated.
 #[derive(Debug, Clone)]

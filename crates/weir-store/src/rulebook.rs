@@ -1,12 +1,14 @@
 //! The version of the rulebook, and the form of the changes that gates load. They share a file because a load is complete
 //! only if every transaction that changes served content raises the version as its last statement.
 
+use uuid::Uuid;
 use weir_domain::id::{OverrideId, ProfileId, RuleId, TenantId};
 
 use crate::connection::PooledConnection;
 use crate::convert::{signed, unsigned, uuid};
 use crate::error::StoreError;
 use crate::keys::KeyRow;
+use crate::message::{Answers, statement};
 use crate::overrides::{self, OverrideRow, ServedOverride};
 use crate::profiles::ServedProfile;
 use crate::rules::{self, RuleRow, Rules, ServedRule};
@@ -160,27 +162,35 @@ impl<'t> Rulebook<'t> {
     }
 }
 
-/// Whether this version is one of the newest 10,000 in the history of this database.
-pub(crate) async fn is_known(
-    conn: &mut PooledConnection,
-    held: RulebookVersion,
-) -> Result<bool, StoreError> {
-    let known = sqlx::query_scalar!(
-        r#"-- rulebook.is_known
+/// The statement that returns whether this version is one of the newest 10,000 in the history of this database.
+pub(crate) fn known_statement(held: RulebookVersion) -> String {
+    statement!(
+        "-- rulebook.is_known
         SELECT EXISTS (
             SELECT FROM rulebook_stamps s
             JOIN rulebook_versions v ON s.version <= v.version
             WHERE s.version = $1 AND s.stamp = $2
-        ) AS "known!""#,
+        )",
         signed(held.number),
         uuid(held.stamp),
     )
-    .fetch_one(conn)
-    .await?;
-    Ok(known)
 }
 
-/// Fails on a replica: one that has stopped to replay looks like a primary on which nothing changes.
+/// The statement of [`version_of`].
+pub(crate) fn version_statement() -> String {
+    statement!(
+        "-- rulebook.newest_version
+        SELECT version, stamp, pg_is_in_recovery() FROM rulebook_versions"
+    )
+}
+
+/// The version that a message returned.
+pub(crate) fn version_of(answers: &mut Answers) -> Result<RulebookVersion, StoreError> {
+    let row = answers.row::<(i64, Uuid, bool)>()?;
+    let (version, stamp, in_recovery) = row.ok_or_else(|| StoreError::corrupt("no version"))?;
+    on_a_primary(version, stamp, in_recovery)
+}
+
 pub(crate) async fn version(conn: &mut PooledConnection) -> Result<RulebookVersion, StoreError> {
     let row = sqlx::query!(
         r#"-- rulebook.version
@@ -188,10 +198,19 @@ pub(crate) async fn version(conn: &mut PooledConnection) -> Result<RulebookVersi
     )
     .fetch_one(conn)
     .await?;
-    if row.in_recovery {
+    on_a_primary(row.version, row.stamp, row.in_recovery)
+}
+
+/// Fails on a replica: one that has stopped to replay looks like a primary on which nothing changes.
+fn on_a_primary(
+    version: i64,
+    stamp: Uuid,
+    in_recovery: bool,
+) -> Result<RulebookVersion, StoreError> {
+    if in_recovery {
         return Err(StoreError::Unavailable(REPLICA.into()));
     }
-    Ok(RulebookVersion { number: unsigned(row.version), stamp: row.stamp.as_u128() })
+    Ok(RulebookVersion { number: unsigned(version), stamp: stamp.as_u128() })
 }
 
 /// The reason why the version of a replica is not used.

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use sqlx::query;
 use uuid::Uuid;
 use weir_domain::ceilings::Ceiling;
 use weir_domain::id::TenantId;
@@ -12,11 +13,17 @@ use weir_domain::id::TenantId;
 use crate::connection::PooledConnection;
 use crate::convert::{signed, unsigned};
 use crate::error::StoreError;
-use crate::rulebook::{self, RemainingIds, RulebookChanges, TenantChanges};
-use crate::served::{Selection, TenantRange};
-use crate::{keys, namespaces, overrides, profiles, rules};
+use crate::keys::{self, KeyRow};
+use crate::message::{Answers, statement};
+use crate::namespaces;
+use crate::overrides::{self, ServedOverride};
+use crate::profiles::{self, ServedProfile};
+use crate::rulebook::{self, RemainingIds, RulebookChanges, RulebookVersion, TenantChanges};
+use crate::rules::{self, ServedRule};
+use crate::served::TenantRange;
 
 /// The columns of a tenant as Postgres returns them.
+#[derive(sqlx::FromRow)]
 struct Row {
     id: Uuid,
     suspended: bool,
@@ -28,10 +35,10 @@ struct Row {
 }
 
 /// A statement that returns [`Row`]s: its name, the condition, and the argument of the condition after the name of the ceiling.
-macro_rules! query_tenants {
-    ($name:literal, $condition:literal $(, $argument:expr)+) => {
-        sqlx::query_as!(
-            Row,
+/// `$with` is the macro that makes it.
+macro_rules! tenants_with {
+    ($with:ident, $name:literal, $condition:literal $(, $argument:expr)+) => {
+        $with!(
             "-- "
                 + $name
                 + "
@@ -57,31 +64,65 @@ macro_rules! query_tenants {
     };
 }
 
-/// Loads the changes after version `since`.
-pub(crate) async fn changes(
-    conn: &mut PooledConnection,
-    since: u64,
-) -> Result<RulebookChanges, StoreError> {
-    let since = signed(since);
-    let mut changes = without_tenants(conn, false).await?;
-    let rows = query_tenants!("rulebook.tenants_since", "version > $2", since)
-        .fetch_all(&mut *conn)
-        .await?;
-    let lost_rows: Vec<_> = rows.iter().map(|row| row.removed_version > since).collect();
-    changes.tenants = with_rows(conn, rows, Selection::Since(since)).await?;
-    if lost_rows.contains(&true) {
-        let mut rules = grouped(rules::remaining(conn, since).await?);
-        let mut overrides = grouped(overrides::remaining(conn, since).await?);
-        let mut profiles = grouped(profiles::remaining(conn, since).await?);
-        for (tenant, _) in changes.tenants.iter_mut().zip(lost_rows).filter(|(_, lost)| *lost) {
-            let rules = rules.remove(&tenant.tenant_id).unwrap_or_default();
-            let overrides = overrides.remove(&tenant.tenant_id).unwrap_or_default();
-            let profiles = profiles.remove(&tenant.tenant_id).unwrap_or_default();
-            tenant.remaining = Some(RemainingIds { rules, overrides, profiles });
-        }
+macro_rules! tenant_rows {
+    ($($statement:tt)*) => {
+        sqlx::query_as!(Row, $($statement)*)
+    };
+}
+
+/// The statements of [`changes`].
+pub(crate) fn change_statements(held: RulebookVersion) -> Vec<String> {
+    let since = signed(held.number);
+    vec![
+        rulebook::known_statement(held),
+        rulebook::version_statement(),
+        installation_statement(),
+        tenants_with!(statement, "rulebook.tenants_since", "version > $2", since),
+        keys::changed_statement(since),
+        rules::changed_statement(since),
+        overrides::changed_statement(since),
+        profiles::changed_statement(since),
+        namespaces::changed_spread_statement(since),
+        rules::remaining_statement(since),
+        overrides::remaining_statement(since),
+        profiles::remaining_statement(since),
+        deleted_statement(since),
+    ]
+}
+
+/// The changes after version `since`. `None` if the history of the database does not contain this version.
+pub(crate) fn changes(
+    answers: &mut Answers,
+    since: i64,
+) -> Result<Option<RulebookChanges>, StoreError> {
+    if !answers.value::<bool>()? {
+        return Ok(None);
     }
-    changes.deleted = deleted_since(conn, since).await?;
-    Ok(changes)
+    let version = rulebook::version_of(answers)?;
+    let installation = answers.row()?.ok_or_else(|| StoreError::corrupt("no installation"))?;
+    let mut changes = without_tenants(version, false, installation);
+    let tenants: Vec<Row> = answers.rows()?;
+    let lost_rows: Vec<_> = tenants.iter().map(|row| row.removed_version > since).collect();
+    let rows = Rows {
+        keys: keys::changed(answers)?,
+        rules: rules::changed(answers)?,
+        overrides: overrides::changed(answers)?,
+        profiles: profiles::changed(answers)?,
+        spread: namespaces::changed_spread(answers)?,
+    };
+    changes.tenants = rows.of(tenants);
+    let mut rules = grouped(rules::remaining(answers)?);
+    let mut overrides = grouped(overrides::remaining(answers)?);
+    let mut profiles = grouped(profiles::remaining(answers)?);
+    for (tenant, _) in changes.tenants.iter_mut().zip(lost_rows).filter(|(_, lost)| *lost) {
+        let rules = rules.remove(&tenant.tenant_id).unwrap_or_default();
+        let overrides = overrides.remove(&tenant.tenant_id).unwrap_or_default();
+        let profiles = profiles.remove(&tenant.tenant_id).unwrap_or_default();
+        tenant.remaining = Some(RemainingIds { rules, overrides, profiles });
+    }
+    let deleted = answers.rows::<(Uuid,)>()?.into_iter();
+    changes.deleted = deleted.map(|(id,)| TenantId::from_u128(id.as_u128())).collect();
+    Ok(Some(changes))
 }
 
 /// The state of a load of the whole rulebook.
@@ -99,7 +140,8 @@ impl WholeLoad {
         conn: &mut PooledConnection,
         rows_per_part: u32,
     ) -> Result<Self, StoreError> {
-        let empty = without_tenants(conn, true).await?;
+        let version = rulebook::version(conn).await?;
+        let empty = without_tenants(version, true, installation(conn).await?);
         Ok(Self { empty, rows_per_part: rows_per_part.max(1), after: Some(Uuid::nil()) })
     }
 
@@ -111,11 +153,23 @@ impl WholeLoad {
         let Some(after) = self.after else { return Ok(None) };
         let end = part_end(conn, after, self.rows_per_part).await?;
         let range = TenantRange { after, until: end.unwrap_or_else(Uuid::max) };
-        let rows =
-            query_tenants!("rulebook.tenants", "id > $2 AND id <= $3", range.after, range.until)
-                .fetch_all(&mut *conn)
-                .await?;
-        let tenants = with_rows(conn, rows, Selection::Tenants(range)).await?;
+        let tenants = tenants_with!(
+            tenant_rows,
+            "rulebook.tenants",
+            "id > $2 AND id <= $3",
+            range.after,
+            range.until
+        )
+        .fetch_all(&mut *conn)
+        .await?;
+        let rows = Rows {
+            keys: keys::of_tenants(conn, range).await?,
+            rules: rules::of_tenants(conn, range).await?,
+            overrides: overrides::of_tenants(conn, range).await?,
+            profiles: profiles::of_tenants(conn, range).await?,
+            spread: namespaces::spread_of_tenants(conn, range).await?,
+        };
+        let tenants = rows.of(tenants);
         self.after = end;
         Ok(Some(RulebookChanges { tenants, ..self.empty.clone() }))
     }
@@ -144,77 +198,85 @@ async fn part_end(
     Ok(end)
 }
 
-/// Everything but the tenants.
-async fn without_tenants(
-    conn: &mut PooledConnection,
+/// Everything but the tenants. The installation is whether rules are enforced, and the default ceiling of checks per second.
+fn without_tenants(
+    version: RulebookVersion,
     whole: bool,
-) -> Result<RulebookChanges, StoreError> {
-    let version = rulebook::version(conn).await?;
-    let (enforced, checks_per_second) = installation(conn).await?;
+    (enforced, checks_per_second): (bool, Option<i64>),
+) -> RulebookChanges {
+    let default = || Ceiling::ChecksPerSecond.default_value();
+    let checks_per_second = checks_per_second.map_or_else(default, unsigned);
     let (tenants, deleted) = (Vec::new(), Vec::new());
-    Ok(RulebookChanges { version, whole, enforced, checks_per_second, tenants, deleted })
+    RulebookChanges { version, whole, enforced, checks_per_second, tenants, deleted }
 }
 
-async fn with_rows(
-    conn: &mut PooledConnection,
-    tenants: Vec<Row>,
-    selection: Selection,
-) -> Result<Vec<TenantChanges>, StoreError> {
-    let keys = keys::of_rulebook(conn, selection).await?;
-    let mut keys = grouped(keys.into_iter().map(|key| (key.tenant_id, key)));
-    let mut rules = grouped(rules::of_rulebook(conn, selection).await?);
-    let mut overrides = grouped(overrides::of_rulebook(conn, selection).await?);
-    let mut profiles = grouped(profiles::of_rulebook(conn, selection).await?);
-    let mut spread = grouped(namespaces::spread(conn, selection).await?);
-    let tenants = tenants.into_iter().map(|row| {
-        let tenant_id = TenantId::from_u128(row.id.as_u128());
-        TenantChanges {
-            tenant_id,
-            suspended: row.suspended,
-            record_checks: row.record_checks,
-            enforced: row.enforced,
-            checks_per_second: row.checks_per_second.map(unsigned),
-            version: unsigned(row.version),
-            keys: keys.remove(&tenant_id).unwrap_or_default(),
-            rules: rules.remove(&tenant_id).unwrap_or_default(),
-            overrides: overrides.remove(&tenant_id).unwrap_or_default(),
-            profiles: profiles.remove(&tenant_id).unwrap_or_default(),
-            spread: spread.remove(&tenant_id).unwrap_or_default(),
-            remaining: None,
-        }
-    });
-    Ok(tenants.collect())
+/// The rows of some tenants.
+struct Rows {
+    keys: Vec<KeyRow>,
+    rules: Vec<(TenantId, ServedRule)>,
+    overrides: Vec<(TenantId, ServedOverride)>,
+    profiles: Vec<(TenantId, ServedProfile)>,
+    spread: Vec<(TenantId, (String, Vec<String>))>,
 }
 
-async fn deleted_since(
-    conn: &mut PooledConnection,
-    since: i64,
-) -> Result<Vec<TenantId>, StoreError> {
-    let deleted = sqlx::query_scalar!(
+impl Rows {
+    /// The tenants with their rows.
+    fn of(self, tenants: Vec<Row>) -> Vec<TenantChanges> {
+        let mut keys = grouped(self.keys.into_iter().map(|key| (key.tenant_id, key)));
+        let mut rules = grouped(self.rules);
+        let mut overrides = grouped(self.overrides);
+        let mut profiles = grouped(self.profiles);
+        let mut spread = grouped(self.spread);
+        let tenants = tenants.into_iter().map(|row| {
+            let tenant_id = TenantId::from_u128(row.id.as_u128());
+            TenantChanges {
+                tenant_id,
+                suspended: row.suspended,
+                record_checks: row.record_checks,
+                enforced: row.enforced,
+                checks_per_second: row.checks_per_second.map(unsigned),
+                version: unsigned(row.version),
+                keys: keys.remove(&tenant_id).unwrap_or_default(),
+                rules: rules.remove(&tenant_id).unwrap_or_default(),
+                overrides: overrides.remove(&tenant_id).unwrap_or_default(),
+                profiles: profiles.remove(&tenant_id).unwrap_or_default(),
+                spread: spread.remove(&tenant_id).unwrap_or_default(),
+                remaining: None,
+            }
+        });
+        tenants.collect()
+    }
+}
+
+fn deleted_statement(since: i64) -> String {
+    statement!(
         "-- rulebook.deleted
         SELECT tenant_id FROM deleted_tenants WHERE version > $1 ORDER BY version",
         since,
     )
-    .fetch_all(conn)
-    .await?;
-    Ok(deleted.into_iter().map(|id| TenantId::from_u128(id.as_u128())).collect())
 }
 
-/// Returns whether rules are enforced for all tenants, and the default ceiling of checks per second.
-async fn installation(conn: &mut PooledConnection) -> Result<(bool, u64), StoreError> {
-    let ceiling = Ceiling::ChecksPerSecond;
-    let row = sqlx::query!(
-        "-- rulebook.installation
-        SELECT
-            enforced,
-            (SELECT value FROM default_ceilings WHERE name = $1) AS checks_per_second
-        FROM installation",
-        ceiling.as_str(),
-    )
-    .fetch_one(conn)
-    .await?;
-    let value = row.checks_per_second.map_or_else(|| ceiling.default_value(), unsigned);
-    Ok((row.enforced, value))
+/// The statement of the installation, as [`without_tenants`] takes it. `$with` is the macro that makes it.
+macro_rules! installation_with {
+    ($with:ident) => {
+        $with!(
+            "-- rulebook.installation
+            SELECT
+                enforced,
+                (SELECT value FROM default_ceilings WHERE name = $1) AS checks_per_second
+            FROM installation",
+            Ceiling::ChecksPerSecond.as_str(),
+        )
+    };
+}
+
+fn installation_statement() -> String {
+    installation_with!(statement)
+}
+
+async fn installation(conn: &mut PooledConnection) -> Result<(bool, Option<i64>), StoreError> {
+    let row = installation_with!(query).fetch_one(conn).await?;
+    Ok((row.enforced, row.checks_per_second))
 }
 
 fn grouped<T>(rows: impl IntoIterator<Item = (TenantId, T)>) -> HashMap<TenantId, Vec<T>> {

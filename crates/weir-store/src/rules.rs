@@ -24,7 +24,7 @@ pub use outage::OutageRules;
 pub use row::RuleRow;
 use row::{Row, query_rules, stored_patterns, stored_slot, stored_slots};
 pub use served::ServedRule;
-pub(crate) use served::{of_rulebook, remaining};
+pub(crate) use served::{changed, changed_statement, of_tenants, remaining, remaining_statement};
 
 /// The fields of a rule that its author sets.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,23 +4,27 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::PgPool;
-use sqlx::postgres::PgPoolOptions;
+use sqlx::postgres::{PgPoolOptions, PgRow};
 use tokio::sync::mpsc::Sender;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::audit::chain::{self, ChainHead, ChainId, ChainReport};
-use crate::connection::{PooledConnection, Silences};
+use crate::connection::{PooledConnection, Silences, State};
+use crate::convert::{signed, unsigned};
 use crate::error::StoreError;
-use crate::gates::GateBeat;
+use crate::gates::{self, GateBeat};
 use crate::hosts::Hosts;
+use crate::idle::Idle;
+use crate::message::Answers;
 use crate::rulebook::{self, RulebookChanges, RulebookVersion};
 use crate::rulebook_load::{self, WholeLoad};
-use crate::tx::{Scope, Tx};
+use crate::tx::{self, Scope, Tx};
 
 /// A pool of connections under one role. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Store {
     pool: PgPool,
+    idle: Idle,
     hosts: Hosts,
     role: Role,
     /// The statements that follow `BEGIN`.
@@ -57,14 +61,44 @@ pub struct PoolSettings {
     pub idle_in_transaction_timeout: Duration,
 }
 
-/// The longest that `BEGIN` can take on a pooled connection before a new connection is tried.
-const FIRST_BEGIN_TIMEOUT: Duration = Duration::from_millis(700);
-/// The longest that the first attempt to begin can take if the address has several hosts. Then another host is chosen.
-const FIRST_HOST_TIMEOUT: Duration = Duration::from_millis(900);
+/// The longest silence after the first message on a pooled connection before a new connection is tried.
+const FIRST_TIMEOUT: Duration = Duration::from_millis(700);
+/// The time that the first attempt can take longer if the address has several hosts. Then another host is chosen.
+const HOST_IS_LATER: Duration = Duration::from_millis(200);
 /// The lead of the server's deadline, so that a slow statement costs an error and not the connection.
 const SERVER_IS_EARLIER: Duration = Duration::from_millis(200);
 /// The deadline of a statement that loads many changes, or a part of the whole rulebook.
 const LONG_LOAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// Begins a transaction that reads one snapshot of the database. Messages return digests as text.
+const SNAPSHOT: &str =
+    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL bytea_output = hex";
+
+/// The first message of a transaction.
+struct Opening {
+    text: String,
+    /// The state in which it leaves the connection.
+    after: State,
+    /// The longest silence on a pooled connection before a new connection is tried.
+    patience: Duration,
+}
+
+/// A connection, and the answers to the first message.
+type Opened = (PooledConnection, Vec<Vec<PgRow>>);
+
+impl Opening {
+    /// A message that leaves the transaction open.
+    fn new(text: String) -> Self {
+        Self { text, after: State::InTransaction, patience: FIRST_TIMEOUT }
+    }
+}
+
+/// Whether a connection failed rather than a statement. Class 57P: the server ended it. 25006: the server is read-only.
+fn is_of_connection(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+    code.map_or(error.as_database_error().is_none(), |code| {
+        code.starts_with("57P") || code == "25006"
+    })
+}
 
 impl Default for PoolSettings {
     fn default() -> Self {
@@ -119,13 +153,24 @@ impl Store {
             .max_connections(settings.max_connections)
             .acquire_timeout(settings.begin_timeout)
             .test_before_acquire(false)
-            .before_acquire(move |connection, idle| {
-                Box::pin(checking.clone().check(connection, idle))
+            .before_acquire(move |_, idle| {
+                let is_silent = checking.since(idle.age);
+                Box::pin(async move { Ok(!is_silent) })
             })
             .connect_lazy_with(hosts.options()[0].clone());
         let session_settings = session_settings(role, settings).into();
         let PoolSettings { begin_timeout, answer_timeout, .. } = *settings;
-        Ok(Self { pool, hosts, role, session_settings, silences, begin_timeout, answer_timeout })
+        let idle = Idle::new(pool.clone(), silences.clone());
+        Ok(Self {
+            pool,
+            idle,
+            hosts,
+            role,
+            session_settings,
+            silences,
+            begin_timeout,
+            answer_timeout,
+        })
     }
 
     /// Returns the same pool with another deadline for each reply, for work that takes longer than a person would wait.
@@ -156,60 +201,109 @@ impl Store {
 
     /// Opens a transaction that sees the rows that `scope` permits. Postgres shows `name` in its activity view.
     pub async fn begin(&self, name: &'static str, scope: Scope) -> Result<Tx, StoreError> {
-        let statement_timeout = self.answer_timeout.saturating_sub(SERVER_IS_EARLIER);
-        Tx::begin(self.open("BEGIN").await?, name, &scope, statement_timeout).await
+        self.begin_as("BEGIN", name, &scope).await
+    }
+
+    async fn begin_as(&self, begin: &str, name: &str, scope: &Scope) -> Result<Tx, StoreError> {
+        let scope = self.scope(name, scope);
+        let opening = Opening::new(format!("{begin}{}; {scope}", self.session_settings));
+        Ok(Tx::new(self.opened(&opening).await?.0))
+    }
+
+    fn scope(&self, name: &str, scope: &Scope) -> String {
+        tx::scope(name, scope, self.answer_timeout.saturating_sub(SERVER_IS_EARLIER))
     }
 
     /// Returns a connection on which `begin` was run. A silent connection is replaced by a new one.
-    pub(crate) async fn open(&self, begin: &'static str) -> Result<PooledConnection, StoreError> {
-        let deadline = Instant::now() + self.begin_timeout;
-        let begin = format!("{begin}{}", self.session_settings);
-        let opening = async {
-            let mut connection = if self.hosts.are_several() {
-                self.begun_on_a_primary(&begin).await?
+    pub(crate) async fn open(&self, begin: &str) -> Result<PooledConnection, StoreError> {
+        let opening = Opening::new(format!("{begin}{}", self.session_settings));
+        Ok(self.opened(&opening).await?.0)
+    }
+
+    /// Runs a whole transaction in one message, and returns the answer of each statement. It possibly runs twice.
+    pub(crate) async fn run(
+        &self,
+        begin: &str,
+        statements: &[String],
+        patience: Duration,
+    ) -> Result<Answers, StoreError> {
+        let text = format!("{begin}{}; {}; COMMIT", self.session_settings, statements.join("; "));
+        let opening = Opening { text, after: State::Clean, patience };
+        let (_, mut answers) = self.opened(&opening).await?;
+        answers.pop();
+        Ok(Answers::of_last(statements.len(), answers))
+    }
+
+    /// Returns a connection on which a transaction was opened, with the answers.
+    async fn opened(&self, opening: &Opening) -> Result<Opened, StoreError> {
+        let deadline = Instant::now() + self.begin_timeout + opening.patience - FIRST_TIMEOUT;
+        let begun = async {
+            let (mut connection, answers) = if self.hosts.are_several() {
+                self.begun_on_a_primary(opening).await?
             } else {
-                self.begun(&begin).await?
+                self.begun(opening).await?
             };
             connection.set_answer_timeout(self.answer_timeout);
-            Ok(connection)
+            Ok((connection, answers))
         };
-        timeout_at(deadline, opening).await.unwrap_or_else(|elapsed| {
+        timeout_at(deadline, begun).await.unwrap_or_else(|elapsed| {
             self.silences.note();
             Err(StoreError::Unavailable(Box::new(elapsed)))
         })
     }
 
-    /// Returns a connection on which `begin` was run. A silent connection is replaced by a new one.
-    async fn begun(&self, begin: &str) -> Result<PooledConnection, StoreError> {
+    /// Sends the message. A connection that is silent or was closed is replaced by a new one.
+    async fn begun(&self, opening: &Opening) -> Result<Opened, StoreError> {
         let mut connection = self.connection().await?;
-        connection.set_answer_timeout(FIRST_BEGIN_TIMEOUT);
-        if connection.begin(begin).await.is_err() {
-            drop(connection);
-            connection = self.connection().await?;
-            connection.begin(begin).await.map_err(StoreError::of_begin)?;
+        connection.set_answer_timeout(opening.patience);
+        match connection.send(opening.text.clone(), opening.after).await {
+            Ok(answers) => return Ok((connection, answers)),
+            Err(error) if !is_of_connection(&error) => return Err(StoreError::of_begin(error)),
+            // Other connections were probably closed as well.
+            Err(_) => self.silences.note(),
         }
-        Ok(connection)
+        drop(connection);
+        let mut connection = self.connection().await?;
+        let sent = connection.send(opening.text.clone(), opening.after).await;
+        Ok((connection, sent.map_err(StoreError::of_begin)?))
     }
 
     /// The same with several hosts. If the host in use fails, another one is chosen.
-    async fn begun_on_a_primary(&self, begin: &str) -> Result<PooledConnection, StoreError> {
+    async fn begun_on_a_primary(&self, opening: &Opening) -> Result<Opened, StoreError> {
         self.hosts.choose(&self.pool, &self.silences).await?;
-        if let Ok(Ok(connection)) = timeout(FIRST_HOST_TIMEOUT, self.begun(begin)).await {
-            return Ok(connection);
+        let first = timeout(opening.patience + HOST_IS_LATER, self.begun(opening)).await;
+        match first {
+            Ok(Ok(opened)) => return Ok(opened),
+            Ok(Err(error)) if !error.is_unavailable() => return Err(error),
+            _ => self.silences.note(),
         }
-        self.silences.note();
         self.hosts.choose(&self.pool, &self.silences).await?;
-        self.begun(begin).await
+        self.begun(opening).await
     }
 
     async fn connection(&self) -> Result<PooledConnection, StoreError> {
         let settings = (self.answer_timeout, self.hosts.prepares());
-        Ok(PooledConnection::acquire(&self.pool, &self.silences, settings).await?)
+        Ok(PooledConnection::acquire(&self.idle, &self.silences, settings).await?)
     }
 
     /// Returns the newest version of the rulebook.
     pub async fn rulebook_version(&self) -> Result<RulebookVersion, StoreError> {
-        rulebook::version(&mut self.open("BEGIN READ ONLY").await?).await
+        let version = [rulebook::version_statement()];
+        let mut answers = self.run("BEGIN READ ONLY", &version, FIRST_TIMEOUT).await?;
+        rulebook::version_of(&mut answers)
+    }
+
+    /// Returns the newest version of the rulebook, and whether the version that a gate holds is in the recent history of this
+    /// database.
+    pub async fn poll_rulebook(
+        &self,
+        held: Option<RulebookVersion>,
+    ) -> Result<(RulebookVersion, bool), StoreError> {
+        let mut statements = vec![rulebook::version_statement()];
+        statements.extend(held.map(rulebook::known_statement));
+        let mut answers = self.run("BEGIN READ ONLY", &statements, FIRST_TIMEOUT).await?;
+        let newest = rulebook::version_of(&mut answers)?;
+        Ok((newest, held.is_some() && answers.value()?))
     }
 
     /// Loads the changes after the version that a gate holds. `None` if the version is not in the recent history of this
@@ -232,11 +326,12 @@ impl Store {
         held: RulebookVersion,
         answer_timeout: Duration,
     ) -> Result<Option<RulebookChanges>, StoreError> {
-        let mut tx = self.begin_load(answer_timeout).await?;
-        if !rulebook::is_known(tx.connection(), held).await? {
-            return Ok(None);
-        }
-        rulebook_load::changes(tx.connection(), held.number).await.map(Some)
+        let store = self.with_answer_timeout(answer_timeout);
+        let mut statements = vec![store.scope("rulebook.load", &Scope::Service)];
+        statements.extend(rulebook_load::change_statements(held));
+        let mut answers = store.run(SNAPSHOT, &statements, answer_timeout).await?;
+        answers.skip();
+        rulebook_load::changes(&mut answers, signed(held.number))
     }
 
     /// Loads the whole rulebook and sends it in parts. All parts have the same version, and together all tenants. The load
@@ -246,7 +341,8 @@ impl Store {
         rows_per_part: u32,
         parts: Sender<RulebookChanges>,
     ) -> Result<(), StoreError> {
-        let mut tx = self.begin_load(LONG_LOAD_TIMEOUT).await?;
+        let store = self.with_answer_timeout(LONG_LOAD_TIMEOUT);
+        let mut tx = store.begin_as(SNAPSHOT, "rulebook.load", &Scope::Service).await?;
         let mut load = WholeLoad::begin(tx.connection(), rows_per_part).await?;
         while let Some(part) = load.next(tx.connection()).await? {
             if parts.send(part).await.is_err() {
@@ -256,22 +352,18 @@ impl Store {
         Ok(())
     }
 
-    /// Opens a transaction that reads one snapshot, with this deadline for each reply.
-    async fn begin_load(&self, answer_timeout: Duration) -> Result<Tx, StoreError> {
-        let store = self.with_answer_timeout(answer_timeout);
-        let statement_timeout = answer_timeout.saturating_sub(SERVER_IS_EARLIER);
-        let connection = store.open("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
-        Tx::begin(connection, "rulebook.load", &Scope::Service, statement_timeout).await
-    }
-
     /// Writes a gate's heartbeat. Returns the number of live gates, including this one.
     pub async fn beat(&self, beat: &GateBeat, live_within: Duration) -> Result<u64, StoreError> {
-        let mut tx = self.begin("gates.beat", Scope::Gate(beat.id)).await?;
-        tx.gates().beat(beat).await?;
-        tx.gates().report_version(beat).await?;
-        let live = tx.gates().count_live(live_within).await?;
-        tx.commit().await?;
-        Ok(live)
+        let scope = self.scope("gates.beat", &Scope::Gate(beat.id));
+        let statements = [
+            scope,
+            gates::beat_statement(beat),
+            gates::report_statement(beat),
+            gates::count_statement(live_within),
+        ];
+        let mut answers = self.run("BEGIN", &statements, FIRST_TIMEOUT).await?;
+        (0..3).for_each(|_| answers.skip());
+        answers.value().map(unsigned)
     }
 
     /// Lists at most 1,000 audit chains after this one. Requires the owner's role.
@@ -303,7 +395,7 @@ impl Store {
 
     /// Closes every connection.
     pub async fn close(&self) {
-        self.pool.close().await;
+        self.idle.close().await;
     }
 }
 

@@ -15,6 +15,7 @@ mod normal_form;
 mod overrides;
 mod pgbouncer;
 mod profiles;
+mod round_trips;
 mod rulebook;
 mod rules;
 mod samples;

@@ -24,6 +24,7 @@ use crate::installation::Installation;
 use crate::invitations::Invitations;
 use crate::keys::Keys;
 use crate::members::Members;
+use crate::message::statement;
 use crate::namespaces::Namespaces;
 use crate::overrides::Overrides;
 use crate::password_resets::PasswordResets;
@@ -73,40 +74,9 @@ pub struct Tx {
 }
 
 impl Tx {
-    /// Scopes a transaction that was just opened. The server cancels a statement after `statement_timeout`.
-    pub(crate) async fn begin(
-        mut inner: PooledConnection,
-        name: &'static str,
-        scope: &Scope,
-        statement_timeout: Duration,
-    ) -> Result<Self, StoreError> {
-        let settings = Settings::of(scope);
-        let statement_timeout = statement_timeout.as_millis().to_string();
-        sqlx::query!(
-            "-- tx.begin
-            SELECT
-                set_config('application_name', $1, true) AS name,
-                set_config('weir.tenant', $2, true) AS tenant,
-                set_config('weir.user', $3, true) AS person,
-                set_config('weir.login', $4, true) AS login,
-                set_config('weir.session', $5, true) AS session,
-                set_config('weir.key', $6, true) AS key,
-                set_config('weir.gate', $7, true) AS gate,
-                set_config('weir.invitation', $8, true) AS invitation,
-                set_config('statement_timeout', $9, true) AS statement_timeout",
-            name,
-            settings.tenant,
-            settings.user,
-            settings.login,
-            settings.session,
-            settings.key,
-            settings.gate,
-            settings.invitation,
-            statement_timeout,
-        )
-        .fetch_one(&mut inner)
-        .await?;
-        Ok(Self { inner, appended: Vec::new() })
+    /// A transaction that was opened with its [`scope`].
+    pub(crate) fn new(inner: PooledConnection) -> Self {
+        Self { inner, appended: Vec::new() }
     }
 
     /// Commits the transaction.
@@ -356,6 +326,34 @@ impl Tx {
     pub(crate) fn connection(&mut self) -> &mut PooledConnection {
         &mut self.inner
     }
+}
+
+/// The statement that gives a transaction its name and its scope. The server cancels a statement after `statement_timeout`.
+pub(crate) fn scope(name: &str, scope: &Scope, statement_timeout: Duration) -> String {
+    let settings = Settings::of(scope);
+    let statement_timeout = statement_timeout.as_millis().to_string();
+    statement!(
+        "-- tx.begin
+        SELECT
+            set_config('application_name', $1, true) AS name,
+            set_config('weir.tenant', $2, true) AS tenant,
+            set_config('weir.user', $3, true) AS person,
+            set_config('weir.login', $4, true) AS login,
+            set_config('weir.session', $5, true) AS session,
+            set_config('weir.key', $6, true) AS key,
+            set_config('weir.gate', $7, true) AS gate,
+            set_config('weir.invitation', $8, true) AS invitation,
+            set_config('statement_timeout', $9, true) AS statement_timeout",
+        name,
+        settings.tenant,
+        settings.user,
+        settings.login,
+        settings.session,
+        settings.key,
+        settings.gate,
+        settings.invitation,
+        statement_timeout,
+    )
 }
 
 /// The settings that the policies read. An empty one matches no row.

@@ -10,6 +10,7 @@ use weir_domain::time::Timestamp;
 use super::{GateBeat, Gates};
 use crate::convert::{signed, timestamp, unsigned, uuid};
 use crate::error::StoreError;
+use crate::message::statement;
 
 /// A version in which a tenant changed, and the gates that serve it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,49 +35,38 @@ pub struct GateReport {
 /// The number of versions that are retained of each gate.
 const VERSIONS_RETAINED: i64 = 1_000;
 
-impl Gates<'_> {
-    /// Records the version of a heartbeat when it is new. The heartbeat must be written before.
-    pub async fn report_version(self, beat: &GateBeat) -> Result<(), StoreError> {
-        let (gate_id, version) = (uuid(beat.id.to_u128()), signed(beat.rulebook_version));
-        let inserted = sqlx::query!(
-            "-- gates.report_version
+/// The statement that records the version of a heartbeat when it is new. The heartbeat must be written before.
+pub(crate) fn report_statement(beat: &GateBeat) -> String {
+    // Greater versions belong to a history that was abandoned. The new version is not among those that are deleted.
+    statement!(
+        "-- gates.report_version
+        WITH reported AS (
             INSERT INTO gate_rollouts (gate_id, rulebook_version)
             SELECT $1, $2
             WHERE NOT EXISTS (
                 SELECT FROM gate_rollouts r WHERE r.gate_id = $1 AND r.rulebook_version = $2
+            )
+            RETURNING gate_id
+        )
+        DELETE FROM gate_rollouts
+        WHERE gate_id = (SELECT r.gate_id FROM reported r)
+            AND (
+                rulebook_version > $2
+                OR rulebook_version <= (
+                    SELECT r.rulebook_version FROM gate_rollouts r
+                    WHERE r.gate_id = $1
+                    ORDER BY r.rulebook_version DESC
+                    OFFSET $3
+                    LIMIT 1
+                )
             )",
-            gate_id,
-            version,
-        )
-        .execute(&mut *self.conn)
-        .await?;
-        if inserted.rows_affected() == 0 {
-            return Ok(());
-        }
-        // Greater versions belong to a history that was abandoned.
-        sqlx::query!(
-            "-- gates.trim_versions
-            DELETE FROM gate_rollouts
-            WHERE gate_id = $1
-                AND (
-                    rulebook_version > $2
-                    OR rulebook_version <= (
-                        SELECT r.rulebook_version FROM gate_rollouts r
-                        WHERE r.gate_id = $1
-                        ORDER BY r.rulebook_version DESC
-                        OFFSET $3
-                        LIMIT 1
-                    )
-                )",
-            gate_id,
-            version,
-            VERSIONS_RETAINED,
-        )
-        .execute(self.conn)
-        .await?;
-        Ok(())
-    }
+        uuid(beat.id.to_u128()),
+        signed(beat.rulebook_version),
+        VERSIONS_RETAINED - 1,
+    )
+}
 
+impl Gates<'_> {
     /// Lists the newest changes of a tenant with the reports of the gates that are live, the newest change first.
     pub async fn rollouts(
         self,

@@ -1,5 +1,7 @@
 //! The columns of an API key.
 
+use sqlx::postgres::PgRow;
+use sqlx::{FromRow, Row as _};
 use time::OffsetDateTime;
 use uuid::Uuid;
 use weir_domain::id::{KeyId, TenantId};
@@ -7,6 +9,7 @@ use weir_domain::time::Timestamp;
 
 use crate::convert::{digest, timestamp};
 use crate::error::StoreError;
+use crate::message;
 
 /// An API key, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,11 +69,10 @@ pub(super) struct Row {
     pub(super) created_at: OffsetDateTime,
 }
 
-/// A statement that returns [`Row`]s: `$head`, the columns, `$tail`.
-macro_rules! query_keys {
-    ($head:literal, $tail:literal $(, $argument:expr)* $(,)?) => {
-        sqlx::query_as!(
-            Row,
+/// A statement that returns [`Row`]s: `$head`, the columns, `$tail`. `$with` is the macro that makes it.
+macro_rules! keys_with {
+    ($with:ident, $head:literal, $tail:literal $(, $argument:expr)* $(,)?) => {
+        $with!(
             $head
                 + "
                 tenant_id,
@@ -93,7 +95,44 @@ macro_rules! query_keys {
         )
     };
 }
+pub(super) use keys_with;
+
+macro_rules! key_rows {
+    ($($statement:tt)*) => {
+        sqlx::query_as!(Row, $($statement)*)
+    };
+}
+pub(super) use key_rows;
+
+/// A statement that returns [`Row`]s.
+macro_rules! query_keys {
+    ($($parts:tt)*) => {
+        keys_with!(key_rows, $($parts)*)
+    };
+}
 pub(super) use query_keys;
+
+impl FromRow<'_, PgRow> for Row {
+    fn from_row(row: &PgRow) -> Result<Self, sqlx::Error> {
+        let time = |column: &str| message::time(row, column);
+        Ok(Self {
+            tenant_id: row.try_get("tenant_id")?,
+            id: row.try_get("id")?,
+            name: row.try_get("name")?,
+            scopes: row.try_get("scopes")?,
+            namespaces: row.try_get("namespaces")?,
+            hint: row.try_get("hint")?,
+            digest: row.try_get("digest")?,
+            previous_digest: row.try_get("previous_digest")?,
+            previous_expires_at: time("previous_expires_at")?,
+            expires_at: time("expires_at")?,
+            revoked_at: time("revoked_at")?,
+            last_used_at: time("last_used_at")?,
+            created_by: row.try_get("created_by")?,
+            created_at: time("created_at")?.ok_or(sqlx::Error::RowNotFound)?,
+        })
+    }
+}
 
 impl TryFrom<Row> for KeyRow {
     type Error = StoreError;

@@ -5,7 +5,8 @@ use weir_domain::id::{OverrideId, RuleId, TenantId};
 
 use crate::connection::PooledConnection;
 use crate::error::StoreError;
-use crate::served::{Selection, served_rows};
+use crate::message::{Answers, statement};
+use crate::served::{TenantRange, served_rows};
 
 /// An override as gates load it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,10 +19,12 @@ pub struct ServedOverride {
     pub spec: Box<str>,
 }
 
+#[derive(sqlx::FromRow)]
 struct Row {
     tenant_id: Uuid,
     id: Uuid,
     rule_id: Uuid,
+    #[sqlx(rename = "spec!")]
     spec: String,
 }
 

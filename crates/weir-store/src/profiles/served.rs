@@ -5,7 +5,8 @@ use weir_domain::id::{ProfileId, TenantId};
 
 use crate::connection::PooledConnection;
 use crate::error::StoreError;
-use crate::served::{Selection, served_rows};
+use crate::message::{Answers, statement};
+use crate::served::{TenantRange, served_rows};
 
 /// A profile as gates load it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,9 +17,11 @@ pub struct ServedProfile {
     pub spec: Box<str>,
 }
 
+#[derive(sqlx::FromRow)]
 struct Row {
     tenant_id: Uuid,
     id: Uuid,
+    #[sqlx(rename = "spec!")]
     spec: String,
 }
 

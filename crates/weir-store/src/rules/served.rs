@@ -6,7 +6,8 @@ use weir_domain::id::{RuleId, TenantId};
 use super::row::slot;
 use crate::connection::PooledConnection;
 use crate::error::StoreError;
-use crate::served::{Selection, served_rows};
+use crate::message::{Answers, statement};
+use crate::served::{TenantRange, served_rows};
 
 /// A rule as gates load it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,10 +20,12 @@ pub struct ServedRule {
     pub spec: Box<str>,
 }
 
+#[derive(sqlx::FromRow)]
 struct Row {
     tenant_id: Uuid,
     id: Uuid,
     slots: Vec<i32>,
+    #[sqlx(rename = "spec!")]
     spec: String,
 }
 

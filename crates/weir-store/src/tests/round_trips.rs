@@ -1,0 +1,98 @@
+//! Round trips to Postgres, counted by a relay.
+
+use weir_local::Relay;
+
+use super::*;
+use crate::Role;
+use crate::test_support::{connect, login_url};
+
+/// A store with connections that go through a relay, and that has used each of its connections.
+async fn relayed(role: Role) -> (Store, Relay, TestDatabase) {
+    let database = database().await;
+    let port = weir_local::shared::postgres().port();
+    let relay = Relay::start(port).unwrap();
+    let url = login_url(&database.name, role).replace(&port.to_string(), &relay.port().to_string());
+    (connect(&url, role), relay, database)
+}
+
+/// The number of round trips of a call, after one that opens the connections.
+async fn round_trips<T>(relay: &Relay, call: impl AsyncFn() -> T) -> u64 {
+    call().await;
+    let before = relay.round_trips();
+    call().await;
+    relay.round_trips() - before
+}
+
+#[tokio::test]
+async fn poll_of_a_gate_and_its_heartbeat_are_one_round_trip_each() {
+    let (gate, relay, _database) = relayed(Role::Gate).await;
+    assert_eq!(round_trips(&relay, async || gate.rulebook_version().await.unwrap()).await, 1);
+    let beat = super::gates::beat();
+    let minute = std::time::Duration::from_mins(1);
+    assert_eq!(round_trips(&relay, async || gate.beat(&beat, minute).await.unwrap()).await, 1);
+}
+
+#[tokio::test]
+async fn change_is_loaded_in_one_round_trip() {
+    let (gate, relay, database) = relayed(Role::Gate).await;
+    let (tenant_id, _) = full_tenant(&database, "a@example.com").await;
+    let held = gate.rulebook_version().await.unwrap();
+    write_rule(&database.app, rule(tenant_id, "second")).await;
+    let load = async || gate.load_changes(held).await.unwrap().unwrap().tenants.len();
+    assert_eq!(round_trips(&relay, load).await, 1);
+}
+
+#[tokio::test]
+async fn transaction_begins_and_ends_with_one_round_trip_each() {
+    let (app, relay, _database) = relayed(Role::App).await;
+    let transaction = async || {
+        let mut tx = app.begin("tests", Scope::Service).await.unwrap();
+        raw(&mut tx, "SELECT").await.unwrap();
+        tx.commit().await.unwrap();
+    };
+    assert_eq!(round_trips(&relay, transaction).await, 3);
+}
+
+/// Each kind of literal is the value that an argument would be, whatever the settings of the server.
+#[tokio::test]
+async fn literals_are_the_values_that_arguments_are() {
+    let database = database().await;
+    let texts_of = ["", "'", "\\'; DROP TABLE rules; --", "$1 ü\u{1f980}\n", "E'\\x41'"];
+    for conforming in ["on", "off"] {
+        let mut tx = database.app.begin("tests", Scope::Service).await.unwrap();
+        let setting = format!("SET LOCAL standard_conforming_strings = {conforming}");
+        unchecked(sqlx::AssertSqlSafe(setting)).execute(tx.connection()).await.unwrap();
+        for text in texts_of {
+            let at = crate::convert::stored(NOW);
+            let value = json!({ "text": text });
+            let id = uuid::Uuid::from_u128(next());
+            let sql = crate::message::rendered(
+                "SELECT $1 = $8 AND $2 = $9 AND $3 = $10 AND $4 = $11 AND $5 = $12 AND $6 = $13 AND $7 IS NULL",
+                &[
+                    crate::message::literal(text),
+                    crate::message::literal(&value),
+                    crate::message::literal(&at),
+                    crate::message::literal(&id),
+                    crate::message::literal(text.as_bytes()),
+                    crate::message::literal(&-1.5_f64),
+                    crate::message::literal(&None::<i64>),
+                    "$1".to_owned(),
+                    "$2".to_owned(),
+                    "$3".to_owned(),
+                    "$4".to_owned(),
+                    "$5".to_owned(),
+                    "$6".to_owned(),
+                ],
+            );
+            let asked =
+                unchecked(sqlx::AssertSqlSafe(sql)).bind(text).bind(value).bind(at).bind(id);
+            let asked = asked.bind(text.as_bytes()).bind(-1.5_f64);
+            let row = asked.fetch_one(tx.connection()).await.unwrap();
+            assert!(row.get::<bool, _>(0), "{text}");
+        }
+    }
+    let mut tx = database.app.begin("tests", Scope::Service).await.unwrap();
+    let sql = format!("SELECT {}", crate::message::literal("a\0b"));
+    let refused = unchecked(sqlx::AssertSqlSafe(sql)).execute(tx.connection()).await.unwrap_err();
+    assert_eq!(refused.as_database_error().unwrap().code().as_deref(), Some("22021"));
+}
