@@ -17,7 +17,7 @@ pub(crate) struct Readiness {
     rulebook_version: u64,
     /// The time since the rulebook was last known to be the newest.
     rulebook_age_ms: u64,
-    /// `fresh`, or `stale` when it is older than `WEIR_RULEBOOK_MAX_AGE_S`.
+    /// `fresh`, or `stale`: older than `WEIR_RULEBOOK_MAX_AGE_S`, or a change that was announced 5 s ago is not in force.
     rulebook: &'static str,
     /// `ok`, or `degraded` while Redis is away: rules then answer by their `on_store_failure`.
     redis: &'static str,

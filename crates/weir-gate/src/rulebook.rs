@@ -26,6 +26,8 @@ pub(crate) struct Held {
     /// The time at which the rulebook in force was last known to be the newest, in milliseconds after `started`. Negative
     /// for a snapshot; [`NEVER`] before the first.
     confirmed_ms: AtomicI64,
+    /// The time of the first announcement of a change after `confirmed_ms`, on the same clock. [`NEVER`] without one.
+    announced_ms: AtomicI64,
     staleness: OnceLock<Staleness>,
 }
 
@@ -39,6 +41,9 @@ pub struct Staleness {
 }
 
 const NEVER: i64 = i64::MIN;
+/// The longest time from the announcement of a change until it is in force. Later the rulebook is reported as stale: Postgres is
+/// too far away or too slow, or cannot be reached.
+const IN_FORCE_WITHIN: Duration = Duration::from_secs(5);
 
 impl Default for Staleness {
     fn default() -> Self {
@@ -52,6 +57,7 @@ impl Default for Held {
             book: ArcSwapOption::empty(),
             started: Instant::now(),
             confirmed_ms: AtomicI64::new(NEVER),
+            announced_ms: AtomicI64::new(NEVER),
             staleness: OnceLock::new(),
         }
     }
@@ -72,6 +78,23 @@ impl Held {
     pub(crate) fn confirm(&self, age: Duration) {
         let at = ms(self.started.elapsed()).saturating_sub(ms(age));
         self.confirmed_ms.store(at.max(NEVER + 1), Ordering::Relaxed);
+        // A change that was announced after that time is possibly not in force.
+        let is_older = |announced: i64| (announced < at).then_some(NEVER);
+        let _ = self.announced_ms.fetch_update(Ordering::Relaxed, Ordering::Relaxed, is_older);
+    }
+
+    /// Notes that a change was announced.
+    pub(crate) fn announced(&self) {
+        let now = ms(self.started.elapsed());
+        let is_first = |announced: i64| (announced == NEVER).then_some(now);
+        let _ = self.announced_ms.fetch_update(Ordering::Relaxed, Ordering::Relaxed, is_first);
+    }
+
+    /// Whether a change that was announced is not in force in time.
+    fn is_late(&self) -> bool {
+        let announced = self.announced_ms.load(Ordering::Relaxed);
+        announced != NEVER
+            && ms(self.started.elapsed()).saturating_sub(announced) > ms(IN_FORCE_WITHIN)
     }
 
     /// The time since the rulebook in force was last known to be the newest. `None` before the first load.
@@ -89,15 +112,20 @@ impl Held {
         self.staleness.get_or_init(|| staleness);
     }
 
-    /// Whether the rulebook is older than the operator allows.
+    /// Whether the rulebook is older than the operator allows, or misses a change that was announced.
     pub(crate) fn is_stale(&self) -> bool {
+        self.is_late() || self.is_old()
+    }
+
+    /// Whether the rulebook is older than the operator allows.
+    fn is_old(&self) -> bool {
         let staleness = self.staleness.get().copied().unwrap_or_default();
         self.age().is_some_and(|age| age > staleness.max_age)
     }
 
     /// Whether checks are refused because the rulebook is stale.
     pub(crate) fn refuses(&self) -> bool {
-        self.staleness.get().is_some_and(|staleness| staleness.refuse) && self.is_stale()
+        self.staleness.get().is_some_and(|staleness| staleness.refuse) && self.is_old()
     }
 }
 
@@ -120,6 +148,24 @@ mod tests {
         assert!(held.age().unwrap() >= Duration::from_secs(90));
         held.confirm(Duration::MAX);
         assert!(held.age().unwrap() > Duration::from_hours(24));
+    }
+
+    #[test]
+    fn announced_change_that_is_late_makes_the_rulebook_stale_and_refuses_nothing() {
+        let held = Held::default();
+        held.set_staleness(Staleness { max_age: Duration::from_secs(30), refuse: true });
+        held.confirm(Duration::ZERO);
+        held.announced();
+        assert!(!held.is_stale(), "there is time");
+        let announced = held.announced_ms.load(Ordering::Relaxed);
+        held.announced_ms.store(announced - 6_000, Ordering::Relaxed);
+        held.announced();
+        assert!(held.is_stale(), "a later announcement extends no deadline");
+        assert!(!held.refuses(), "announcements are not trusted that far");
+        held.confirm(Duration::from_secs(7));
+        assert!(held.is_stale(), "that poll had begun before the announcement");
+        held.confirm(Duration::from_secs(1));
+        assert!(!held.is_stale());
     }
 
     #[test]

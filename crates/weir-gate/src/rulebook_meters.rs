@@ -30,7 +30,7 @@ impl RulebookMeters {
             copy_age: OnceLock::new(),
             stale: names.gauge(
                 "weir_rulebook_stale",
-                "1 while the age of the rulebook exceeds WEIR_RULEBOOK_MAX_AGE_S.",
+                "1 while the age of the rulebook exceeds WEIR_RULEBOOK_MAX_AGE_S, or an announced change is late.",
             ),
             left_out: names.gauge(
                 "weir_rulebook_left_out",

@@ -119,7 +119,10 @@ impl Follower {
                     state.leases.set_connected(buckets, state.monotonic.now());
                     wake.notify_one();
                 }
-                Wake::Announced(_) => wake.notify_one(),
+                Wake::Announced(_) => {
+                    state.held.announced();
+                    wake.notify_one();
+                }
                 Wake::Malformed => {
                     state.meters.rulebook.signal_malformed();
                     wake.notify_one();
@@ -191,10 +194,13 @@ impl Follower {
     async fn poll(&mut self) -> Result<(), StoreError> {
         let began = std::time::Instant::now();
         self.state.meters.rulebook.polled();
-        let newest = self.store.rulebook_version().await?;
         let held = self.cache.lock().version();
+        let (newest, is_known) = self.store.poll_rulebook(held).await?;
         if held != Some(newest) {
-            self.catch_up(held).await?;
+            if !self.catch_up(held, is_known).await? {
+                // A thread panicked, which is logged. The rulebook in force is not the newest.
+                return self.report().await;
+            }
             self.beat.applied_at = self.state.clock.now();
             self.beat.applied_after_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(0);
         }
@@ -212,37 +218,40 @@ impl Follower {
         Ok(())
     }
 
-    /// Loads what is new since `held` and puts it in force. The whole rulebook is loaded when Postgres does not know the
-    /// version held: it was restored, or a failover lost commits.
-    async fn catch_up(&mut self, held: Option<RulebookVersion>) -> Result<(), StoreError> {
-        let store = self.store.clone();
+    /// Loads what is new since `held` and puts it in force. Returns whether it is. The whole rulebook is loaded when Postgres
+    /// does not know the version held: it was restored, or a failover lost commits.
+    async fn catch_up(
+        &mut self,
+        held: Option<RulebookVersion>,
+        is_known: bool,
+    ) -> Result<bool, StoreError> {
+        let (store, known) = (self.store.clone(), held.filter(|_| is_known));
         let changes = async move {
-            match held {
+            match known {
                 Some(held) => store.load_changes(held).await,
                 None => Ok(None),
             }
         };
-        let Some(changes) = apart::read(changes).await else { return Ok(()) };
+        let Some(changes) = apart::read(changes).await else { return Ok(false) };
         if let Some(changes) = changes? {
-            self.put_in_force(held, false, |cache, before| cache.apply(before, changes)).await;
-            return Ok(());
+            let apply = |cache: &mut RulebookCache, before: &Rulebook| cache.apply(before, changes);
+            return Ok(self.put_in_force(held, false, apply).await);
         }
         let parts = self.cache.lock().parts();
-        if let Some(WholeRulebook { changes, tenants }) =
-            whole_load::load(self.store.clone(), parts).await?
-        {
-            self.put_in_force(held, true, |cache, _| cache.replace(changes, tenants)).await;
-        }
-        Ok(())
+        let Some(whole) = whole_load::load(self.store.clone(), parts).await? else {
+            return Ok(false);
+        };
+        let WholeRulebook { changes, tenants } = whole;
+        Ok(self.put_in_force(held, true, |cache, _| cache.replace(changes, tenants)).await)
     }
 
-    /// Puts the rulebook that `next` returns in force, if the present one is still `held`.
+    /// Puts the rulebook that `next` returns in force, if the present one is still `held`. Returns `false` if it panics.
     async fn put_in_force(
         &self,
         held: Option<RulebookVersion>,
         whole: bool,
         next: impl FnOnce(&mut RulebookCache, &Rulebook) -> Rulebook + Send + 'static,
-    ) {
+    ) -> bool {
         let (state, shared) = (self.state.clone(), self.cache.clone());
         apart::run(move || {
             let mut cache = shared.lock();
@@ -257,7 +266,8 @@ impl Follower {
                 cache.replaced = Some(before);
             }
         })
-        .await;
+        .await
+        .is_some()
     }
 
     async fn start_from_snapshot(&mut self) {
