@@ -1,11 +1,15 @@
 //! Ceilings that operators set for one tenant, or for all tenants without a value of their own.
 
+use sqlx::query;
 use weir_domain::ceilings::{Ceiling, CeilingValues};
 use weir_domain::id::TenantId;
 
 use crate::connection::PooledConnection;
 use crate::convert::{signed, unsigned, uuid};
 use crate::error::StoreError;
+use crate::message::statement;
+use crate::store::Store;
+use crate::tx::Scope;
 
 /// The values of a tenant and the defaults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -16,6 +20,22 @@ pub struct TenantCeilings {
     pub defaults: CeilingValues,
 }
 
+/// The statement of a tenant's values and the defaults. `$with` is the macro that makes it.
+macro_rules! of_tenant_with {
+    ($with:ident, $tenant_id:expr) => {
+        $with!(
+            r#"-- ceilings.of_tenant
+            SELECT name AS "name!", value AS "value!", true AS "own!"
+            FROM tenant_ceilings
+            WHERE tenant_id = $1
+            UNION ALL
+            SELECT name, value, false
+            FROM default_ceilings"#,
+            $tenant_id,
+        )
+    };
+}
+
 /// The tables of ceilings.
 #[derive(Debug)]
 pub struct Ceilings<'t> {
@@ -23,9 +43,29 @@ pub struct Ceilings<'t> {
 }
 
 impl TenantCeilings {
+    /// The values of these rows: name, value, and whether it is the tenant's own.
+    fn of(rows: impl IntoIterator<Item = (String, i64, bool)>) -> Self {
+        let mut ceilings = Self::default();
+        for (name, value, own) in rows {
+            let values = if own { &mut ceilings.own } else { &mut ceilings.defaults };
+            put(values, &name, value);
+        }
+        ceilings
+    }
+
     /// The effective value.
     pub fn get(&self, ceiling: Ceiling) -> u64 {
         self.own.effective(&self.defaults, ceiling)
+    }
+}
+
+impl Store {
+    /// Returns the values of a tenant and the defaults. It costs one round trip.
+    pub async fn ceilings_of(&self, tenant_id: TenantId) -> Result<TenantCeilings, StoreError> {
+        let statement = of_tenant_with!(statement, uuid(tenant_id.to_u128()));
+        let scope = Scope::Tenant(tenant_id);
+        let mut answers = self.read("ceilings.rate", &scope, statement).await?;
+        Ok(TenantCeilings::of(answers.rows::<(String, i64, bool)>()?))
     }
 }
 
@@ -36,24 +76,8 @@ impl<'t> Ceilings<'t> {
 
     /// Returns the values of a tenant and the defaults.
     pub async fn of_tenant(self, tenant_id: TenantId) -> Result<TenantCeilings, StoreError> {
-        let rows = sqlx::query!(
-            r#"-- ceilings.of_tenant
-            SELECT name AS "name!", value AS "value!", true AS "own!"
-            FROM tenant_ceilings
-            WHERE tenant_id = $1
-            UNION ALL
-            SELECT name, value, false
-            FROM default_ceilings"#,
-            uuid(tenant_id.to_u128()),
-        )
-        .fetch_all(self.conn)
-        .await?;
-        let mut ceilings = TenantCeilings::default();
-        for row in rows {
-            let values = if row.own { &mut ceilings.own } else { &mut ceilings.defaults };
-            put(values, &row.name, row.value);
-        }
-        Ok(ceilings)
+        let rows = of_tenant_with!(query, uuid(tenant_id.to_u128())).fetch_all(self.conn).await?;
+        Ok(TenantCeilings::of(rows.into_iter().map(|row| (row.name, row.value, row.own))))
     }
 
     /// Returns the defaults.

@@ -234,6 +234,19 @@ impl Store {
         Ok(Answers::of_last(statements.len(), answers))
     }
 
+    /// Runs one statement that only reads, in a transaction of its own and in one message.
+    pub(crate) async fn read(
+        &self,
+        name: &'static str,
+        scope: &Scope,
+        statement: String,
+    ) -> Result<Answers, StoreError> {
+        let statements = [self.scope(name, scope), statement];
+        let mut answers = self.run("BEGIN READ ONLY", &statements, FIRST_TIMEOUT).await?;
+        answers.skip();
+        Ok(answers)
+    }
+
     /// Returns a connection on which a transaction was opened, with the answers.
     async fn opened(&self, opening: &Opening) -> Result<Opened, StoreError> {
         let deadline = Instant::now() + self.begin_timeout + opening.patience - FIRST_TIMEOUT;

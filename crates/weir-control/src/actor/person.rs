@@ -87,8 +87,7 @@ pub(super) async fn authenticate(
 ) -> Result<(Person, Option<weir_store::Membership>), ControlError> {
     let Bearer { user_id, session_id } = bearer;
     let now = control.clock.now();
-    let mut tx = control.store.begin("sessions.authenticate", Scope::User(user_id)).await?;
-    let found = tx.sessions().authenticate(session_id, user_id, tenant_id, now).await?;
+    let found = control.store.authenticate(session_id, user_id, tenant_id, now).await?;
     let found = found.ok_or_else(Problem::unauthenticated)?;
     sighting::note(control, &found, now);
     let person =

@@ -8,7 +8,7 @@ use weir_domain::id::TenantId;
 use weir_domain::rate::RateBucket;
 use weir_domain::time::Timestamp;
 use weir_http::problem::Problem;
-use weir_store::{Scope, Store, StoreError};
+use weir_store::{Store, StoreError};
 
 use super::refusals::too_often;
 
@@ -73,6 +73,5 @@ impl AdminRates {
 }
 
 async fn ceiling(store: &Store, tenant: TenantId) -> Result<u64, StoreError> {
-    let mut tx = store.begin("ceilings.rate", Scope::Tenant(tenant)).await?;
-    Ok(tx.ceilings().of_tenant(tenant).await?.get(Ceiling::AdminRequestsPerSecond))
+    Ok(store.ceilings_of(tenant).await?.get(Ceiling::AdminRequestsPerSecond))
 }

@@ -106,8 +106,8 @@ async fn spent_refresh_token_ends_the_session() {
     assert_eq!(present(&database, &late).await, Rotated::Reused { user_id });
     let newest = rotation(session.id, first.next, NOW.plus_ms(10_002));
     assert_eq!(present(&database, &newest).await, Rotated::Unknown);
-    let mut tx = database.app.begin("tests", Scope::User(user_id)).await.unwrap();
-    assert_eq!(tx.sessions().authenticate(session.id, user_id, None, NOW).await.unwrap(), None);
+    let found = database.app.authenticate(session.id, user_id, None, NOW).await;
+    assert_eq!(found.unwrap(), None);
 }
 
 #[tokio::test]
@@ -132,9 +132,8 @@ async fn live_session_returns_the_person_and_the_role() {
     let stranger = user(&database.app, "b@example.com").await;
     let (elsewhere, _) = tenant(&database.app, stranger).await;
 
-    let mut tx = database.app.begin("tests", Scope::User(user_id)).await.unwrap();
-    let mut ask = async |tenant, now| {
-        tx.sessions().authenticate(session.id, user_id, tenant, now).await.unwrap()
+    let ask = async |tenant, now| {
+        database.app.authenticate(session.id, user_id, tenant, now).await.unwrap()
     };
     let person = ask(Some(tenant_id), NOW).await.unwrap();
     let role = MemberRole::Owner;

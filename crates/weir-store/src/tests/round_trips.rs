@@ -43,6 +43,22 @@ async fn change_is_loaded_in_one_round_trip() {
 }
 
 #[tokio::test]
+async fn caller_and_ceilings_of_a_request_are_one_round_trip_each() {
+    let (app, relay, database) = relayed(Role::App).await;
+    let owner = user(&database.app, "a@example.com").await;
+    let (tenant_id, _) = tenant(&database.app, owner).await;
+    let session = accounts::session(owner);
+    let mut tx = database.app.begin("tests", Scope::User(owner)).await.unwrap();
+    tx.sessions().insert(&session).await.unwrap();
+    tx.commit().await.unwrap();
+    let caller =
+        async || app.authenticate(session.id, owner, Some(tenant_id), NOW).await.unwrap().unwrap();
+    assert_eq!(round_trips(&relay, caller).await, 1);
+    let ceilings = async || app.ceilings_of(tenant_id).await.unwrap();
+    assert_eq!(round_trips(&relay, ceilings).await, 1);
+}
+
+#[tokio::test]
 async fn transaction_begins_and_ends_with_one_round_trip_each() {
     let (app, relay, _database) = relayed(Role::App).await;
     let transaction = async || {
