@@ -7,9 +7,6 @@ use weir_domain::id::TenantId;
 use crate::connection::PooledConnection;
 use crate::convert::{signed, unsigned, uuid};
 use crate::error::StoreError;
-use crate::message::statement;
-use crate::store::Store;
-use crate::tx::Scope;
 
 /// The values of a tenant and the defaults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -35,6 +32,7 @@ macro_rules! of_tenant_with {
         )
     };
 }
+pub(crate) use of_tenant_with;
 
 /// The tables of ceilings.
 #[derive(Debug)]
@@ -44,7 +42,7 @@ pub struct Ceilings<'t> {
 
 impl TenantCeilings {
     /// The values of these rows: name, value, and whether it is the tenant's own.
-    fn of(rows: impl IntoIterator<Item = (String, i64, bool)>) -> Self {
+    pub(crate) fn of(rows: impl IntoIterator<Item = (String, i64, bool)>) -> Self {
         let mut ceilings = Self::default();
         for (name, value, own) in rows {
             let values = if own { &mut ceilings.own } else { &mut ceilings.defaults };
@@ -56,16 +54,6 @@ impl TenantCeilings {
     /// The effective value.
     pub fn get(&self, ceiling: Ceiling) -> u64 {
         self.own.effective(&self.defaults, ceiling)
-    }
-}
-
-impl Store {
-    /// Returns the values of a tenant and the defaults. It costs one round trip.
-    pub async fn ceilings_of(&self, tenant_id: TenantId) -> Result<TenantCeilings, StoreError> {
-        let statement = of_tenant_with!(statement, uuid(tenant_id.to_u128()));
-        let scope = Scope::Tenant(tenant_id);
-        let mut answers = self.read("ceilings.rate", &scope, statement).await?;
-        Ok(TenantCeilings::of(answers.rows::<(String, i64, bool)>()?))
     }
 }
 

@@ -7,8 +7,7 @@
 //! silenced them. No connection is tested before it is used: the message that begins a transaction is the test.
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream, StreamExt as _, TryStreamExt as _};
@@ -20,6 +19,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
 use crate::idle::{Idle, Lent};
+use crate::silences::Silences;
 
 /// The longest that the rollback of an abandoned transaction can take.
 const ROLLBACK_TIMEOUT: Duration = Duration::from_millis(700);
@@ -47,22 +47,6 @@ pub(crate) enum State {
     InTransaction,
     /// A statement is running or was abandoned. The connection must be closed.
     Busy,
-}
-
-/// The time when Postgres last left a statement of this pool unanswered. Cheap to clone.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Silences(Arc<Mutex<Option<Instant>>>);
-
-impl Silences {
-    pub(crate) fn note(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
-    }
-
-    /// Whether a silence was noted in this time.
-    pub(crate) fn since(&self, age: Duration) -> bool {
-        let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        last.is_some_and(|silence| silence.elapsed() < age)
-    }
 }
 
 impl PooledConnection {
@@ -95,8 +79,8 @@ impl PooledConnection {
         let mut parts = (&mut *self).fetch_many(sqlx::raw_sql(AssertSqlSafe(statements)));
         while let Some(part) = parts.try_next().await? {
             match part {
-                Either::Left(_) => answers.push(std::mem::take(&mut rows)),
                 Either::Right(row) => rows.push(row),
+                _ => answers.push(std::mem::take(&mut rows)),
             }
         }
         drop(parts);

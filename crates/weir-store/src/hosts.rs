@@ -13,8 +13,8 @@ use sqlx::{ConnectOptions as _, Connection as _, PgConnection, PgPool};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
-use crate::connection::Silences;
 use crate::error::StoreError;
+use crate::silences::Silences;
 
 /// The most hosts of an address.
 const HOSTS_MAX: usize = 8;

@@ -11,7 +11,7 @@ use sqlx::{Error, PgPool, Postgres};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::connection::Silences;
+use crate::silences::Silences;
 
 /// The greatest age of a connection. The driver's pool closes an older one.
 const AGE_MAX: Duration = Duration::from_mins(30);

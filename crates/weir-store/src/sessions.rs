@@ -7,9 +7,6 @@ use crate::connection::PooledConnection;
 use crate::convert::{signed, stored, timestamp, uuid};
 use crate::error::StoreError;
 use crate::members::MemberRole;
-use crate::message::statement;
-use crate::store::Store;
-use crate::tx::Scope;
 
 /// A session to be inserted.
 #[derive(Debug, Clone)]
@@ -351,65 +348,4 @@ impl<'t> Sessions<'t> {
         .await?;
         Ok(done.rows_affected())
     }
-}
-
-impl Store {
-    /// Returns the person that owns a live session, with the membership in a tenant. It costs one round trip.
-    pub async fn authenticate(
-        &self,
-        id: SessionId,
-        user_id: UserId,
-        tenant: Option<TenantId>,
-        now: Timestamp,
-    ) -> Result<Option<Person>, StoreError> {
-        let statement = statement!(
-            r#"-- sessions.authenticate
-            SELECT
-                u.email,
-                u.name,
-                u.operator,
-                (extract(epoch FROM u.last_seen_at) * 1000)::bigint AS last_seen_ms,
-                m.role,
-                (extract(epoch FROM m.last_seen_at) * 1000)::bigint AS seen_in_tenant_ms,
-                t.suspended
-            FROM sessions s
-            JOIN users u ON u.id = s.user_id
-            LEFT JOIN memberships m ON m.user_id = s.user_id AND m.tenant_id = $3
-            LEFT JOIN tenants t ON t.id = m.tenant_id
-            WHERE s.id = $1
-                AND s.user_id = $2
-                AND s.revoked_at IS NULL
-                AND s.expires_at > $4
-                AND u.disabled_at IS NULL"#,
-            uuid(id.to_u128()),
-            uuid(user_id.to_u128()),
-            tenant.map(|tenant| uuid(tenant.to_u128())),
-            stored(now),
-        );
-        let scope = Scope::User(user_id);
-        let mut answers = self.read("sessions.authenticate", &scope, statement).await?;
-        let Some(row) = answers.row::<PersonRow>()? else { return Ok(None) };
-        let membership = match (tenant, row.role, row.suspended) {
-            (Some(tenant_id), Some(role), Some(suspended)) => {
-                let role = MemberRole::from_stored(&role)?;
-                let last_seen_at = row.seen_in_tenant_ms.map(Timestamp::from_millis);
-                Some(Membership { tenant_id, role, suspended, last_seen_at })
-            }
-            _ => None,
-        };
-        let (email, name, operator) = (row.email, row.name, row.operator);
-        let last_seen_at = row.last_seen_ms.map(Timestamp::from_millis);
-        Ok(Some(Person { user_id, email, name, operator, last_seen_at, membership }))
-    }
-}
-
-#[derive(sqlx::FromRow)]
-struct PersonRow {
-    email: String,
-    name: String,
-    operator: bool,
-    last_seen_ms: Option<i64>,
-    role: Option<String>,
-    seen_in_tenant_ms: Option<i64>,
-    suspended: Option<bool>,
 }

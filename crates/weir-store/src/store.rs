@@ -9,7 +9,7 @@ use tokio::sync::mpsc::Sender;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::audit::chain::{self, ChainHead, ChainId, ChainReport};
-use crate::connection::{PooledConnection, Silences, State};
+use crate::connection::{PooledConnection, State};
 use crate::convert::{signed, unsigned};
 use crate::error::StoreError;
 use crate::gates::{self, GateBeat};
@@ -18,6 +18,7 @@ use crate::idle::Idle;
 use crate::message::Answers;
 use crate::rulebook::{self, RulebookChanges, RulebookVersion};
 use crate::rulebook_load::{self, WholeLoad};
+use crate::silences::Silences;
 use crate::tx::{self, Scope, Tx};
 
 /// A pool of connections under one role. Cheap to clone.
@@ -79,7 +80,7 @@ struct Opening {
     /// The state in which it leaves the connection.
     after: State,
     /// The longest silence on a pooled connection before a new connection is tried.
-    patience: Duration,
+    silence_max: Duration,
 }
 
 /// A connection, and the answers to the first message.
@@ -88,7 +89,7 @@ type Opened = (PooledConnection, Vec<Vec<PgRow>>);
 impl Opening {
     /// A message that leaves the transaction open.
     fn new(text: String) -> Self {
-        Self { text, after: State::InTransaction, patience: FIRST_TIMEOUT }
+        Self { text, after: State::InTransaction, silence_max: FIRST_TIMEOUT }
     }
 }
 
@@ -225,10 +226,10 @@ impl Store {
         &self,
         begin: &str,
         statements: &[String],
-        patience: Duration,
+        silence_max: Duration,
     ) -> Result<Answers, StoreError> {
         let text = format!("{begin}{}; {}; COMMIT", self.session_settings, statements.join("; "));
-        let opening = Opening { text, after: State::Clean, patience };
+        let opening = Opening { text, after: State::Clean, silence_max };
         let (_, mut answers) = self.opened(&opening).await?;
         answers.pop();
         Ok(Answers::of_last(statements.len(), answers))
@@ -249,7 +250,7 @@ impl Store {
 
     /// Returns a connection on which a transaction was opened, with the answers.
     async fn opened(&self, opening: &Opening) -> Result<Opened, StoreError> {
-        let deadline = Instant::now() + self.begin_timeout + opening.patience - FIRST_TIMEOUT;
+        let deadline = Instant::now() + self.begin_timeout + opening.silence_max - FIRST_TIMEOUT;
         let begun = async {
             let (mut connection, answers) = if self.hosts.are_several() {
                 self.begun_on_a_primary(opening).await?
@@ -268,7 +269,7 @@ impl Store {
     /// Sends the message. A connection that is silent or was closed is replaced by a new one.
     async fn begun(&self, opening: &Opening) -> Result<Opened, StoreError> {
         let mut connection = self.connection().await?;
-        connection.set_answer_timeout(opening.patience);
+        connection.set_answer_timeout(opening.silence_max);
         match connection.send(opening.text.clone(), opening.after).await {
             Ok(answers) => return Ok((connection, answers)),
             Err(error) if !is_of_connection(&error) => return Err(StoreError::of_begin(error)),
@@ -284,7 +285,7 @@ impl Store {
     /// The same with several hosts. If the host in use fails, another one is chosen.
     async fn begun_on_a_primary(&self, opening: &Opening) -> Result<Opened, StoreError> {
         self.hosts.choose(&self.pool, &self.silences).await?;
-        let first = timeout(opening.patience + HOST_IS_LATER, self.begun(opening)).await;
+        let first = timeout(opening.silence_max + HOST_IS_LATER, self.begun(opening)).await;
         match first {
             Ok(Ok(opened)) => return Ok(opened),
             Ok(Err(error)) if !error.is_unavailable() => return Err(error),
