@@ -78,9 +78,10 @@ impl PooledConnection {
         let (mut answers, mut rows) = (Vec::new(), Vec::new());
         let mut parts = (&mut *self).fetch_many(sqlx::raw_sql(AssertSqlSafe(statements)));
         while let Some(part) = parts.try_next().await? {
-            match part {
-                Either::Right(row) => rows.push(row),
-                _ => answers.push(std::mem::take(&mut rows)),
+            if let Either::Right(row) = part {
+                rows.push(row);
+            } else {
+                answers.push(std::mem::take(&mut rows));
             }
         }
         drop(parts);

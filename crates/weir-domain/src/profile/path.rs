@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::values;
+use super::values::{DIGEST_BYTES, digest, printable};
+use crate::names::VALUE_BYTES_MAX;
 
 /// A difference between paths that most applications ignore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,12 +21,27 @@ impl PathFold {
     pub const ALL: [Self; 3] = [Self::Case, Self::Parameters, Self::TrailingSlash];
 }
 
+/// The path without the query, decoded once and in its normal form.
+///
+/// Bytes that are no text, and control characters, stay encoded. A path that is too long keeps its beginning, with the
+/// digest of the whole behind it: a client must not escape the rule of a prefix by what it appends.
+pub(super) fn attribute(target: &[u8], folds: &BTreeSet<PathFold>) -> String {
+    let path = target.split(|byte| *byte == b'?').next().unwrap_or_default();
+    let mut text = normal(&decoded(without_authority(path)), folds);
+    if text.len() > VALUE_BYTES_MAX {
+        let digest = digest(text.as_bytes());
+        text.truncate(text.floor_char_boundary(VALUE_BYTES_MAX - DIGEST_BYTES));
+        text.push_str(&digest);
+    }
+    text
+}
+
 /// The normal form of a path whose percent-encoding was decoded once, as proxies make it before they forward a request: without
 /// empty segments and dot segments, and with `/` for `\`. In addition, it has no difference of `folds`.
-pub(super) fn normal(decoded: &[u8], folds: &BTreeSet<PathFold>) -> String {
+fn normal(decoded: &[u8], folds: &BTreeSet<PathFold>) -> String {
     // `OPTIONS *` names no path.
     if decoded.is_empty() || decoded == b"*" {
-        return values::printable(decoded, false);
+        return printable(decoded, false);
     }
     let mut segments: Vec<&[u8]> = Vec::new();
     let mut ends_with_slash = false;
@@ -49,5 +65,35 @@ pub(super) fn normal(decoded: &[u8], folds: &BTreeSet<PathFold>) -> String {
     if segments.is_empty() || ends_with_slash && !folds.contains(&PathFold::TrailingSlash) {
         path.push(b'/');
     }
-    values::printable(&path, folds.contains(&PathFold::Case))
+    printable(&path, folds.contains(&PathFold::Case))
+}
+
+/// The path of a target in absolute form (`http://host/path`), or the target itself.
+fn without_authority(target: &[u8]) -> &[u8] {
+    let scheme = target.windows(3).position(|bytes| bytes == b"://");
+    let Some(scheme) = scheme.filter(|&end| target[..end].iter().all(u8::is_ascii_alphanumeric))
+    else {
+        return target;
+    };
+    let authority = scheme + 3;
+    match target[authority..].iter().position(|byte| *byte == b'/') {
+        Some(path) => &target[authority + path..],
+        None => b"/",
+    }
+}
+
+fn decoded(path: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path;
+    while let Some((&byte, after)) = rest.split_first() {
+        let code = after.first_chunk().filter(|_| byte == b'%').and_then(hex);
+        bytes.push(code.unwrap_or(byte));
+        rest = if code.is_some() { &after[2..] } else { after };
+    }
+    bytes
+}
+
+fn hex(&[high, low]: &[u8; 2]) -> Option<u8> {
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    Some(digit(high)? << 4 | digit(low)?)
 }

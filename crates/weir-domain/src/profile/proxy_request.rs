@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::values;
 use super::{AttributeSource, CostSource, HeaderSource, Profile, Reads};
+use super::{path, values};
 use crate::limit::COST_MAX;
 use crate::request::{IDEMPOTENCY_KEY_BYTES_MAX, Operation, Request, RequestDraft};
 
@@ -72,7 +72,7 @@ impl Profile {
                 values::address(entry, *ipv6_prefix)
             }
             AttributeSource::Method => values::value(asked.method(reads)?),
-            AttributeSource::Path { fold } => values::path(asked.path(reads)?, fold),
+            AttributeSource::Path { fold } => path::attribute(asked.path(reads)?, fold),
             AttributeSource::Host => values::host(asked.host(reads)),
             AttributeSource::Header(header) => return Ok(header.attribute(asked.headers)),
         }))

@@ -1,17 +1,15 @@
 //! Attributes of the values that clients send. Each value, whatever its bytes, gives one attribute, and always the same.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv6Addr};
 
 use sha2::{Digest, Sha256};
 
-use super::path::{PathFold, normal};
 use crate::address;
 use crate::names::VALUE_BYTES_MAX;
 
 /// `sha256:` and 64 digits.
-const DIGEST_BYTES: usize = 71;
+pub(super) const DIGEST_BYTES: usize = 71;
 
 /// The value itself or, if no attribute can have it, its digest.
 pub(super) fn value(bytes: &[u8]) -> String {
@@ -59,21 +57,6 @@ pub(super) fn host(bytes: &[u8]) -> String {
     value(&name.strip_suffix(b".").unwrap_or(name).to_ascii_lowercase())
 }
 
-/// The path without the query, decoded once and in its normal form.
-///
-/// Bytes that are no text, and control characters, stay encoded. A path that is too long keeps its beginning, with the
-/// digest of the whole behind it: a client must not escape the rule of a prefix by what it appends.
-pub(super) fn path(target: &[u8], folds: &BTreeSet<PathFold>) -> String {
-    let path = target.split(|byte| *byte == b'?').next().unwrap_or_default();
-    let mut text = normal(&decoded(without_authority(path)), folds);
-    if text.len() > VALUE_BYTES_MAX {
-        let digest = digest(text.as_bytes());
-        text.truncate(text.floor_char_boundary(VALUE_BYTES_MAX - DIGEST_BYTES));
-        text.push_str(&digest);
-    }
-    text
-}
-
 /// The text of these bytes. Bytes that are no text, and control characters, are encoded.
 pub(super) fn printable(bytes: &[u8], in_lower_case: bool) -> String {
     let mut text = String::with_capacity(bytes.len());
@@ -96,36 +79,6 @@ pub(super) fn printable(bytes: &[u8], in_lower_case: bool) -> String {
 pub(super) fn number(bytes: &[u8]) -> Option<u64> {
     let is_number = !bytes.is_empty() && bytes.iter().all(u8::is_ascii_digit);
     is_number.then(|| std::str::from_utf8(bytes).ok()?.parse().ok()).map(|n| n.unwrap_or(u64::MAX))
-}
-
-/// The path of a target in absolute form (`http://host/path`), or the target itself.
-fn without_authority(target: &[u8]) -> &[u8] {
-    let scheme = target.windows(3).position(|bytes| bytes == b"://");
-    let Some(scheme) = scheme.filter(|&end| target[..end].iter().all(u8::is_ascii_alphanumeric))
-    else {
-        return target;
-    };
-    let authority = scheme + 3;
-    match target[authority..].iter().position(|byte| *byte == b'/') {
-        Some(path) => &target[authority + path..],
-        None => b"/",
-    }
-}
-
-fn decoded(path: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path;
-    while let Some((&byte, after)) = rest.split_first() {
-        let code = after.first_chunk().filter(|_| byte == b'%').and_then(hex);
-        bytes.push(code.unwrap_or(byte));
-        rest = if code.is_some() { &after[2..] } else { after };
-    }
-    bytes
-}
-
-fn hex(&[high, low]: &[u8; 2]) -> Option<u8> {
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    Some(digit(high)? << 4 | digit(low)?)
 }
 
 fn encode(bytes: &[u8], text: &mut String) {

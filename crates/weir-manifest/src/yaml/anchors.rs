@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use saphyr_parser::Tag;
 
-use super::{Content, Entry, Misplaced, Node, Position};
+use super::node::{Content, Entry, Misplaced, Node, Position};
 
 /// The key whose value is merged into its map.
 pub(super) const MERGE: &str = "<<";
