@@ -31,7 +31,7 @@ pub struct Import {
 /// Converts a file, or returns its first error. Limits that no rule can express are left out. Settings without a counterpart are
 /// ignored if the import is `lossy`; otherwise, their limits are left out too.
 ///
-/// A ConfigMap of Kubernetes holds files; errors have their places in the ConfigMap.
+/// A `ConfigMap` of Kubernetes holds files; errors have their places in the `ConfigMap`.
 pub fn import(source: &SourceFile, lossy: bool) -> Result<Import, Finding> {
     let finding =
         |error: Misplaced| Finding { file: source.name.clone(), at: error.at, text: error.text };

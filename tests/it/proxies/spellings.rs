@@ -1,6 +1,7 @@
 //! Spellings of a path: what the application gets is what was counted, so no spelling goes around a rule of a path.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use super::{Fixture, Kind, each_proxy};
 
@@ -165,20 +166,21 @@ fn decoded(path: &str) -> String {
     while let [first, tail @ ..] = rest {
         let code = tail.get(..2).filter(|_| *first == b'%');
         let code = code.and_then(|code| std::str::from_utf8(code).ok());
-        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
-            Some(code) => (rest, _) = (&tail[2..], bytes.push(code)),
-            None => (rest, _) = (tail, bytes.push(*first)),
-        }
+        let code = code.and_then(|code| u8::from_str_radix(code, 16).ok());
+        bytes.push(code.unwrap_or(*first));
+        rest = if code.is_some() { &tail[2..] } else { tail };
     }
     let mut text = String::new();
     for chunk in bytes.utf8_chunks() {
         for letter in chunk.valid().chars() {
             match letter {
-                '\0'..='\x1f' => text.push_str(&format!("%{:02X}", u32::from(letter))),
+                '\0'..='\x1f' => write!(text, "%{:02X}", u32::from(letter)).expect("a string"),
                 _ => text.push(letter),
             }
         }
-        chunk.invalid().iter().for_each(|byte| text.push_str(&format!("%{byte:02X}")));
+        for byte in chunk.invalid() {
+            write!(text, "%{byte:02X}").expect("a string");
+        }
     }
     text
 }

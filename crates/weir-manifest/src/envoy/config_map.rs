@@ -1,4 +1,4 @@
-//! The files in a ConfigMap of Kubernetes, which is how most people store them.
+//! The files in a `ConfigMap` of Kubernetes, which is how most people store them.
 
 use crate::yaml::{Content, Entry, Misplaced, Node, Position, documents_with_aliases};
 
@@ -42,7 +42,7 @@ impl Location {
     }
 }
 
-/// The documents of the files that a ConfigMap or a list of them holds, or the document itself if it is none.
+/// The documents of the files that a `ConfigMap` or a list of them holds, or the document itself if it is none.
 pub(super) fn parts(document: &Node, source: &str) -> Result<Vec<Part>, Misplaced> {
     let mut parts = Vec::new();
     let field = |name| field(document, name);
@@ -65,7 +65,7 @@ pub(super) fn parts(document: &Node, source: &str) -> Result<Vec<Part>, Misplace
     Ok(parts)
 }
 
-/// The documents of one file of a ConfigMap.
+/// The documents of one file of a `ConfigMap`.
 fn entry_parts(entry: &Entry, source: &str) -> Result<Vec<Part>, Misplaced> {
     let place = place(entry, source);
     let documents = documents_with_aliases(entry.value.text()?).map_err(|error| place.of(error))?;

@@ -1,5 +1,7 @@
 //! Nodes, their places, and what is refused.
 
+use std::fmt::Write as _;
+
 use super::*;
 
 #[test]
@@ -56,7 +58,7 @@ fn aliases_and_merge_keys_of_other_programs_are_resolved_within_bounds() {
     let mut bomb = "a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n".to_owned();
     for at in 1..9 {
         let items = vec![format!("*a{}", at - 1); 10].join(", ");
-        bomb.push_str(&format!("a{at}: &a{at} [{items}]\n"));
+        writeln!(bomb, "a{at}: &a{at} [{items}]").expect("a string");
     }
     let refused = documents_with_aliases(&bomb).expect_err("too many");
     assert!(refused.text.contains("stand for more than 50000 values"), "{refused}");

@@ -240,6 +240,7 @@ mod tests {
             remaining: perhaps(5),
             reset_after_ms: perhaps(6),
             limits: (0..nth % 4).map(limit).collect(),
+            charge: [None, Some("chg_5.1".to_owned())][nth % 2].clone(),
             leases: (0..nth % 3).map(lease).collect(),
             degraded: [None, Some(Degraded::Allow), Some(Degraded::Deny), Some(Degraded::Local)]
                 [nth % 4],

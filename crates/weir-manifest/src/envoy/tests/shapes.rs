@@ -135,7 +135,7 @@ fn fifty_shapes_are_read_and_their_rules_return_from_manifests() {
     assert_eq!(texts.len(), 50);
     for (text, rules) in &texts {
         returns(text, *rules);
-        let indented: String = text.lines().map(|line| format!("    {line}\n")).collect();
+        let indented = format!("    {}\n", text.trim_end().replace('\n', "\n    "));
         let map = format!(
             "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: limits\ndata:\n  config.yaml: |\n{indented}"
         );
