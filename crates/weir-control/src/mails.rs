@@ -166,7 +166,7 @@ mod tests {
             ("\" <b>Weir", "' b Weir"),
             (
                 "Your account is locked: https://evil.example",
-                "Your account is locked: https evil. examp…",
+                "Your account is locked: https evil. exam…",
             ),
         ] {
             assert_eq!(unlinked(name), shown);

@@ -9,7 +9,7 @@ use crate::registry::Registry;
 /// The counters of the service.
 pub(crate) struct RlsMeters {
     calls: [Counter; 2],
-    errors: [(Code, Counter); 8],
+    errors: [(Code, Counter); 7],
     descriptors: [Counter; 4],
     ignored: [Counter; 4],
 }
@@ -52,7 +52,6 @@ impl RlsMeters {
                 (Code::InvalidArgument, "invalid_argument"),
                 (Code::ResourceExhausted, "resource_exhausted"),
                 (Code::DeadlineExceeded, "deadline_exceeded"),
-                (Code::Cancelled, "cancelled"),
             ]
             .map(error),
             descriptors: ["check", "peek", "refund", "record"].map(descriptor),

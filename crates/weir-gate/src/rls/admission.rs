@@ -95,7 +95,8 @@ fn of_unfinished_message(error: &axum::Error) -> Status {
     if OverBudget::caused(error) {
         return Status::resource_exhausted(OverBudget.to_string());
     }
-    Status::cancelled("the message ended before its end")
+    // Not `CANCELLED`, which tonic takes for the regular end of a message.
+    Status::invalid_argument("the message ended before its end")
 }
 
 #[cfg(test)]
@@ -111,7 +112,8 @@ mod tests {
         let never = stream::iter([Ok::<_, Status>(&b"\0"[..])]).chain(stream::pending());
         let body = bounded(Body::from_stream(never), Duration::from_millis(1));
         let error = body.collect().await.expect_err("it never ends");
-        let status = error.source().and_then(|source| source.downcast_ref::<Status>());
+        let mut causes = std::iter::successors(error.source(), |cause| (*cause).source());
+        let status = causes.find_map(|cause| cause.downcast_ref::<Status>());
         assert_eq!(status.map(Status::code), Some(Code::DeadlineExceeded), "{error:?}");
     }
 }

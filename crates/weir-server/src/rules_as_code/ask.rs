@@ -57,7 +57,9 @@ pub async fn run(args: &AskArgs) -> anyhow::Result<Outcome> {
     let request = client.post(&url).bearer_auth(key(args.key.as_deref(), args.key_file.as_ref())?);
     let response = request.json(&body).send().await.with_context(|| format!("ask {url}"))?;
     match response.status() {
-        StatusCode::NOT_FOUND => bail!("{} is no gate; WEIR_GATE_URL names one", args.url),
+        StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => {
+            bail!("{} is no gate; WEIR_GATE_URL names one", args.url)
+        }
         StatusCode::UNAUTHORIZED => {
             bail!("{} does not accept the key of WEIR_KEY: it is wrong, or has ended", args.url)
         }
