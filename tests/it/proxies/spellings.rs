@@ -141,7 +141,7 @@ fn normal_form(target: &str) -> String {
         Some((_, rest)) if !path.starts_with('/') => &rest[rest.find('/').unwrap_or(rest.len())..],
         _ => path,
     };
-    let mut text = format!("/{}/", decoded(path).to_lowercase().replace('\\', "/"));
+    let mut text = format!("/{}/", decoded(path).replace('\\', "/"));
     while let Some(start) = text.find(';') {
         let length = text[start..].find('/').expect("the text ends with a slash");
         text.replace_range(start..start + length, "");
@@ -159,7 +159,7 @@ fn normal_form(target: &str) -> String {
     if text.is_empty() { "/".to_owned() } else { text.to_owned() }
 }
 
-/// Decodes once. Bytes that are no text, and control characters, stay encoded.
+/// Decodes once, into lower case. Bytes that are no text, and control characters, stay encoded.
 fn decoded(path: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = path.as_bytes();
@@ -175,7 +175,7 @@ fn decoded(path: &str) -> String {
         for letter in chunk.valid().chars() {
             match letter {
                 '\0'..='\x1f' => write!(text, "%{:02X}", u32::from(letter)).expect("a string"),
-                _ => text.push(letter),
+                _ => text.extend(letter.to_lowercase()),
             }
         }
         for byte in chunk.invalid() {

@@ -38,7 +38,7 @@ fn stranger(status: &Arc<AtomicU16>) -> u16 {
     port
 }
 
-/// Traefik cannot: it returns every answer but 2xx.
+/// Traefik cannot: it returns every answer but 2xx. nginx closes a connection after a 408, whatever `error_page` says.
 async fn pass_without_weir(kind: Kind) {
     let status = Arc::new(AtomicU16::new(503));
     let application = Application::start();
@@ -50,7 +50,7 @@ async fn pass_without_weir(kind: Kind) {
     };
     let proxy = Proxy::start(kind, &around).await;
     let http = Http::without_redirects();
-    for answered in [301, 302, 400, 401, 404, 405, 408, 413, 414, 421, 431, 500, 502, 503, 504] {
+    for answered in [301, 302, 400, 401, 404, 405, 413, 414, 421, 431, 500, 502, 503, 504] {
         status.store(answered, Ordering::SeqCst);
         let before = application.requests();
         let reply = http.get(&format!("{}/page", proxy.url)).await;

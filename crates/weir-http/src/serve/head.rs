@@ -93,7 +93,7 @@ fn mask(head: &mut [u8]) {
     let target_start = memchr::memchr(b' ', line).map_or(line.len(), |space| space + 1);
     let target_end = memchr::memrchr(b' ', line).unwrap_or(line.len()).max(target_start);
     for byte in &mut line[target_start..target_end] {
-        if !byte.is_ascii_graphic() || b"<>`#".contains(byte) {
+        if !byte.is_ascii_graphic() || b"\"<>`#".contains(byte) {
             *byte = b'_';
         }
     }

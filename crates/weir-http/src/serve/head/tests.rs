@@ -113,6 +113,13 @@ fn what_a_client_sends_through_a_proxy_is_not_refused() {
     let shown: Vec<u8> =
         bytes.iter().map(|byte| if *byte == 0xff { b'?' } else { *byte }).collect();
     assert_eq!(String::from_utf8_lossy(&shown), masked);
+    for byte in (0..=u8::MAX).filter(|byte| !b"\r\n ".contains(byte)) {
+        let mut head = b"GET /asked/x?x HTTP/1.1\r\nHost: a\r\n\r\n".to_vec();
+        (head[11], head[13]) = (byte, byte);
+        inspect(&mut head, &BOUNDS).expect("a valid head");
+        let target = std::str::from_utf8(&head[4..14]).expect("a text");
+        assert!(target.parse::<Uri>().is_ok(), "{byte} becomes {target}");
+    }
     for host in ["", " ", "\x01"] {
         assert_eq!(refused(&format!("\r\nGET /asked/x HTTP/1.1\r\nHost: {host}\r\n\r\n")), None);
     }
