@@ -19,7 +19,7 @@ BEGIN
             GRANT pg_read_all_data TO weir_backup;
         END IF;
     EXCEPTION WHEN internal_error OR unique_violation OR duplicate_object THEN
-        RAISE EXCEPTION 'the login weir_backup is being changed by somebody else'
+        RAISE EXCEPTION 'the login weir_backup is being changed by another session'
             USING ERRCODE = 'serialization_failure';
     END;
 END
