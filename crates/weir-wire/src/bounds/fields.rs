@@ -5,7 +5,7 @@ use weir_domain::alert::{CHECKS_MIN_MAX, THRESHOLDS_MAX, WINDOW_S_MAX};
 use weir_domain::charged::CHARGE_BYTES_MAX;
 use weir_domain::limit::{COST_MAX, LEASE_MS_MAX, LIMITS_PER_RULE_MAX, SPAN_MS_MAX, UNITS_MAX};
 use weir_domain::names::{ATTRIBUTES_MAX, VALUE_BYTES_MAX};
-use weir_domain::profile::{DENY_STATUSES, DOMAIN_BYTES_MAX, TRUSTED_HOPS_MAX};
+use weir_domain::profile::{DENY_STATUSES, DOMAIN_BYTES_MAX, PathFold, TRUSTED_HOPS_MAX};
 use weir_domain::request::IDEMPOTENCY_KEY_BYTES_MAX;
 use weir_domain::reservation::{RESERVED_MAX_MS, RESERVED_MIN_MS};
 use weir_domain::rule::{CONDITIONS_MAX, COUNT_BY_MAX, DESCRIPTION_CHARS_MAX};
@@ -115,6 +115,7 @@ fn profile_fields() -> Vec<(&'static str, &'static str, Value)> {
         ("ProfileBody", "name", json!({ "pattern": RULE_NAME, "maxLength": 63 })),
         ("ProfileBody", "trusted_hops", json!({ "minimum": 1, "maximum": TRUSTED_HOPS_MAX })),
         ("ProfileBody", "attributes", attributes),
+        ("AttributeBody", "fold", json!({ "maxItems": PathFold::ALL.len() })),
         (
             "ProfileBody",
             "domain",
