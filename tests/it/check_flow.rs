@@ -91,7 +91,7 @@ fn assert_denied_as_the_contract_says(rule_id: &str, denied: &Reply) {
 fn whole(rule_id: &str, reply: &Reply, allowed: bool, remaining: u64) -> Value {
     let (retry, reset) = (reply.number("/retry_after_ms"), reply.number("/reset_after_ms"));
     assert_eq!(retry == 0, allowed);
-    json!({
+    let mut body = json!({
         "allowed": allowed,
         "denied_by": if allowed { json!([]) } else { json!(["login-per-user"]) },
         "retry_after_ms": retry, "cache_for_ms": retry.min(1_000), "delay_ms": 0,
@@ -102,7 +102,13 @@ fn whole(rule_id: &str, reply: &Reply, allowed: bool, remaining: u64) -> Value {
               "window_ms": 60_000, "reset_after_ms": reset, "retry_after_ms": retry, "delay_ms": 0 } ],
         "degraded": null,
         "rulebook_version": reply.number("/rulebook_version"),
-    })
+    });
+    if allowed {
+        let charge = reply.text("/charge");
+        assert!(charge.starts_with("chg_"), "{charge}");
+        body["charge"] = json!(charge);
+    }
+    body
 }
 
 fn headers(reply: &Reply) -> [(&'static str, Option<String>); 7] {
