@@ -106,7 +106,7 @@ pub enum PathFold {
 struct AttributeFields {
     from: SourceName,
     ipv6_prefix: Option<u8>,
-    fold: Option<BTreeSet<PathFold>>,
+    fold: Option<Vec<PathFold>>,
     name: Option<String>,
     hash: Option<bool>,
     default: Option<String>,
@@ -280,7 +280,9 @@ impl TryFrom<AttributeFields> for AttributeBody {
                 Self::Address { ipv6_prefix: fields.ipv6_prefix.unwrap_or_else(ipv6_network) }
             }
             SourceName::Method => Self::Method,
-            SourceName::Path => Self::Path { fold: fields.fold.clone().unwrap_or_else(every_fold) },
+            SourceName::Path => {
+                Self::Path { fold: fields.fold.as_deref().map_or_else(every_fold, set) }
+            }
             SourceName::Host => Self::Host,
         };
         if fields.ipv6_prefix.is_some() && !matches!(source, Self::Address { .. }) {
@@ -289,7 +291,12 @@ impl TryFrom<AttributeFields> for AttributeBody {
         if fields.fold.is_some() && !matches!(source, Self::Path { .. }) {
             return Err("`fold` is a field of `path` only".to_owned());
         }
-        Ok(source)
+        match (&source, &fields.fold) {
+            (Self::Path { fold }, Some(listed)) if fold.len() < listed.len() => {
+                Err("`fold` must list each difference once".to_owned())
+            }
+            _ => Ok(source),
+        }
     }
 }
 
@@ -321,6 +328,10 @@ const fn ipv6_network() -> u8 {
 
 fn every_fold() -> BTreeSet<PathFold> {
     [PathFold::Case, PathFold::Parameters, PathFold::TrailingSlash].into()
+}
+
+fn set(fold: &[PathFold]) -> BTreeSet<PathFold> {
+    fold.iter().copied().collect()
 }
 
 fn is_every_fold(fold: &BTreeSet<PathFold>) -> bool {
