@@ -23,11 +23,12 @@ await scenario("tenants", async ({ page, shoot }) => {
     await heading(page, "Overview");
     await page.getByRole("link", { name: "Subjects" }).click();
     await heading(page, "Subjects");
-    await page.getByLabel("Value").fill("of tenant 23");
+    const search = page.getByRole("combobox", { name: "Find a customer" });
+    await search.fill("of tenant 23");
     // The same page of the other tenant, with nothing of the one before.
     await switchTo(page, "Tenant 37");
     await heading(page, "Subjects");
-    await eventually("an empty form", async () => (await page.getByLabel("Value").inputValue()) === "");
+    await eventually("an empty form", async () => (await search.inputValue()) === "");
     await switchTo(page, "Tenant 01");
     await page.getByRole("combobox", { name: "Tenant" }).selectOption({ label: "Switch or create tenant…" });
     await heading(page, "Tenants");
