@@ -7,7 +7,6 @@ pub mod audit;
 pub mod audit_entry;
 pub mod backtest;
 pub mod ceilings;
-pub mod changes;
 pub mod chart;
 pub mod checklist;
 #[cfg(test)]

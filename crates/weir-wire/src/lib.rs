@@ -9,6 +9,7 @@ pub mod backtest;
 #[cfg(feature = "openapi")]
 pub mod bounds;
 pub mod ceilings;
+pub mod changes;
 pub mod check;
 pub mod deferred;
 #[cfg(feature = "openapi")]

@@ -3,13 +3,13 @@
 use leptos::prelude::*;
 use serde_json::Value;
 use weir_wire::audit::AuditEntry;
+use weir_wire::changes::{FieldChange, changes};
 use weir_wire::rules::RuleBody;
 
 use super::names::Names;
 use crate::components::dialog::Drawer;
 use crate::components::time::ExactTime;
 use crate::model::audit_entry::actor_label;
-use crate::model::changes::{FieldChange, changes};
 use crate::model::deleted_overrides::{DeletedOverrides, object_before};
 use crate::model::number::quantity;
 use crate::model::{json, labels, override_labels, subject};

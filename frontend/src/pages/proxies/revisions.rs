@@ -2,13 +2,13 @@
 
 use leptos::prelude::*;
 use serde_json::Value;
+use weir_wire::changes::changes;
 use weir_wire::profiles::ProfileAnswer;
 
 use super::state::ProxiesState;
 use crate::api::Api;
 use crate::components::owner::note;
 use crate::components::toast::Toasts;
-use crate::model::changes::changes;
 use crate::model::difference::Difference;
 use crate::pages::revisions::{Revert, RevisionSource, RevisionWords, Revisions};
 use crate::pages::shell::TenantId;

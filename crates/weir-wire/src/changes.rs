@@ -17,18 +17,16 @@ pub struct FieldChange {
 
 /// The fields that differ, sorted by path. Missing, null and empty values are equal.
 pub fn changes(before: Option<&Value>, after: Option<&Value>) -> Vec<FieldChange> {
-    let mut fields: BTreeMap<String, (Option<String>, Option<String>)> = BTreeMap::new();
-    let mut leaves = Vec::new();
-    collect(String::new(), before.unwrap_or(&Value::Null), &mut leaves);
-    for (field, text) in leaves.drain(..) {
-        fields.entry(field).or_default().0 = Some(text);
+    let mut fields: BTreeMap<String, [Option<String>; 2]> = BTreeMap::new();
+    for (side, value) in [before, after].into_iter().enumerate() {
+        let mut leaves = Vec::new();
+        collect(String::new(), value.unwrap_or(&Value::Null), &mut leaves);
+        for (field, text) in leaves {
+            fields.entry(field).or_default()[side] = Some(text);
+        }
     }
-    collect(String::new(), after.unwrap_or(&Value::Null), &mut leaves);
-    for (field, text) in leaves {
-        fields.entry(field).or_default().1 = Some(text);
-    }
-    let differing = fields.into_iter().filter(|(_, (before, after))| before != after);
-    differing.map(|(field, (before, after))| FieldChange { field, before, after }).collect()
+    let differing = fields.into_iter().filter(|(_, [before, after])| before != after);
+    differing.map(|(field, [before, after])| FieldChange { field, before, after }).collect()
 }
 
 /// Collects the leaf values with their paths. A list of scalars is one leaf.
