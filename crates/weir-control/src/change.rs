@@ -8,7 +8,7 @@ use serde_json::Value;
 use weir_domain::id::AuditId;
 use weir_domain::time::Timestamp;
 use weir_http::problem::Problem;
-use weir_store::{NewAudit, Owner, Scope, Tx};
+use weir_store::{BegunChange, NewAudit, Owner, Scope, TenantCeilings, Tx};
 
 use crate::actor::Caller;
 use crate::answers::{answer, to_value};
@@ -27,6 +27,8 @@ pub(crate) struct Change {
     pub(crate) now: Timestamp,
     /// The transaction, in the scope of the tenant.
     pub(crate) tx: Tx,
+    /// The ceilings of the tenant.
+    pub(crate) ceilings: TenantCeilings,
 }
 
 /// A change whose intent is committed, and whose effect is outside of the database. No lock is held.
@@ -67,10 +69,11 @@ impl ControlState {
         }
         let now = self.clock.now();
         let tenant_id = caller.tenant_id;
-        let mut tx = self.store.begin(name, Scope::Tenant(tenant_id)).await?;
-        let claiming = once.claim(&mut tx, Owner::Tenant(tenant_id), now).await?;
-        tx.tenants().begin_change(tenant_id).await?;
-        Ok(Change { control: self.clone(), claiming, caller, now, tx })
+        let claim = once.claim(Owner::Tenant(tenant_id), now);
+        let begun = self.store.begin_change(name, tenant_id, claim.as_ref()).await?;
+        let BegunChange { tx, claimed, ceilings } = begun;
+        let claiming = Claiming::new(claim, claimed)?;
+        Ok(Change { control: self.clone(), claiming, caller, now, tx, ceilings })
     }
 
     /// Announces a version of the rulebook to the gates, if there is a new one.
@@ -95,9 +98,9 @@ impl Intent {
     pub(crate) async fn resume(self, name: &'static str) -> Result<Change, ControlError> {
         let Self { control, claiming, caller } = self;
         let now = control.clock.now();
-        let mut tx = control.store.begin(name, Scope::Tenant(caller.tenant_id)).await?;
-        tx.tenants().begin_change(caller.tenant_id).await?;
-        Ok(Change { control, claiming, caller, now, tx })
+        let begun = control.store.begin_change(name, caller.tenant_id, None).await?;
+        let BegunChange { tx, ceilings, .. } = begun;
+        Ok(Change { control, claiming, caller, now, tx, ceilings })
     }
 }
 
@@ -108,13 +111,13 @@ impl Change {
     }
 
     /// Appends an entry to the audit log.
-    pub(crate) async fn audit(
+    pub(crate) fn audit(
         &mut self,
         action: &str,
         object: Object,
         before: Option<Value>,
         after: Option<Value>,
-    ) -> Result<(), ControlError> {
+    ) {
         let entry = NewAudit {
             id: self.control.id(AuditId::new),
             tenant_id: Some(self.caller.tenant_id),
@@ -127,7 +130,7 @@ impl Change {
             ip: self.caller.origin.ip(),
             request_id: self.caller.origin.request_id.clone(),
         };
-        Ok(self.tx.audit().append(&entry).await?)
+        self.tx.audit().append(&entry);
     }
 
     /// Commits the intent of a change before its effect outside of the database. Until the change is continued and answered,
@@ -137,7 +140,7 @@ impl Change {
         to_repeats: String,
     ) -> Result<Intent, ControlError> {
         let refusal = Value::String(to_repeats);
-        self.claiming.finish(&mut self.tx, StatusCode::CONFLICT, &refusal).await?;
+        self.claiming.finish(&mut self.tx, StatusCode::CONFLICT, &refusal);
         self.tx.commit().await?;
         Ok(Intent { control: self.control, claiming: self.claiming, caller: self.caller })
     }
@@ -186,10 +189,8 @@ impl Change {
         retained: &Value,
         shown: &mut Value,
     ) -> Result<(), ControlError> {
-        self.claiming.finish(&mut self.tx, status, retained).await?;
-        let (tenant_id, key) = (self.caller.tenant_id, self.claiming.key());
-        let version = self.tx.rulebook().publish(tenant_id, key).await?;
-        self.tx.commit().await?;
+        self.claiming.finish(&mut self.tx, status, retained);
+        let version = self.tx.publish(self.caller.tenant_id, self.claiming.key()).await?;
         self.control.announce(version);
         if let (Some(version), Some(field)) = (version, shown.get_mut("rulebook_version")) {
             *field = version.into();

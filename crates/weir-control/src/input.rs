@@ -66,45 +66,53 @@ impl Once {
         Self(None)
     }
 
-    /// Claims the key, or ends the handler with the first answer.
-    pub(crate) async fn claim(
+    /// The claim of the key, if the request has one.
+    pub(crate) fn claim(self, owner: Owner, now: Timestamp) -> Option<Claim> {
+        let (key, request_digest) = self.0?;
+        Some(Claim { owner, key, request_digest, now, expires_at: now.plus_ms(STORED_MS) })
+    }
+
+    /// Claims the key in a transaction that has begun. A repeated request ends here with its first answer.
+    pub(crate) async fn claim_in(
         self,
         tx: &mut Tx,
         owner: Owner,
         now: Timestamp,
     ) -> Result<Claiming, ControlError> {
-        let Some((key, request_digest)) = self.0 else { return Ok(Claiming(None)) };
-        let claim = Claim { owner, key, request_digest, now, expires_at: now.plus_ms(STORED_MS) };
-        match tx.idempotency().claim(&claim).await? {
-            Claimed::Fresh => Ok(Claiming(Some(claim))),
-            Claimed::Replay { status, body } => {
+        let Some(claim) = self.claim(owner, now) else { return Ok(Claiming(None)) };
+        let claimed = tx.idempotency().claim(&claim).await?;
+        Claiming::new(Some(claim), Some(claimed))
+    }
+}
+
+impl Claiming {
+    /// The key was claimed with this result. A repeated request ends here with its first answer.
+    pub(crate) fn new(
+        claim: Option<Claim>,
+        claimed: Option<Claimed>,
+    ) -> Result<Self, ControlError> {
+        match claimed {
+            None | Some(Claimed::Fresh) => Ok(Self(claim)),
+            Some(Claimed::Replay { status, body }) => {
                 Err(ControlError::Replayed(Box::new(replay(status, &body))))
             }
-            Claimed::Mismatch => {
+            Some(Claimed::Mismatch) => {
                 let reason = "was used for another request";
                 Err(Problem::invalid_field("Idempotency-Key", reason).into())
             }
         }
     }
-}
 
-impl Claiming {
     /// The key under which the answer is retained, if the request has one.
     pub(crate) fn key(&self) -> Option<&str> {
         self.0.as_ref().map(|claim| claim.key.as_str())
     }
 
     /// Stores the answer, which must not contain a secret.
-    pub(crate) async fn finish(
-        &self,
-        tx: &mut Tx,
-        status: StatusCode,
-        body: &Value,
-    ) -> Result<(), ControlError> {
+    pub(crate) fn finish(&self, tx: &mut Tx, status: StatusCode, body: &Value) {
         if let Some(claim) = &self.0 {
-            tx.idempotency().finish(claim, status.as_u16(), body).await?;
+            tx.idempotency().finish(claim, status.as_u16(), body);
         }
-        Ok(())
     }
 
     /// Releases the key of a request that failed, so that a repeat can try again.

@@ -7,21 +7,16 @@ use weir_http::problem::Problem;
 use weir_store::NamespaceRow;
 use weir_wire::namespaces::NamespaceAnswer;
 
-use crate::change::Change;
-use crate::error::ControlError;
-
 pub(crate) mod list;
 pub(crate) mod read;
 pub(crate) mod update;
 
 /// Refuses a rule whose counters the namespace cannot place: it neither counts by the attributes of `spread_by` nor leases.
-pub(crate) async fn admit_rule(change: &mut Change, rule: &Rule) -> Result<(), ControlError> {
-    let (tenant_id, namespace) = (change.caller.tenant_id, rule.namespace());
-    let stored = change.tx.namespaces().spread_by(tenant_id, namespace).await?;
-    SpreadBy::parse(stored)
+pub(crate) fn admit_rule(spread_by: &[String], rule: &Rule) -> Result<(), Problem> {
+    SpreadBy::parse(spread_by.to_vec())
         .unwrap_or_default()
-        .admit(namespace, rule)
-        .map_err(|wrong| Problem::invalid_field(wrong.field, wrong.reason).into())
+        .admit(rule.namespace(), rule)
+        .map_err(|wrong| Problem::invalid_field(wrong.field, wrong.reason))
 }
 
 /// A namespace in JSON.

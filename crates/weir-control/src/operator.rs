@@ -5,7 +5,6 @@ use weir_domain::id::{AuditId, TenantId};
 use weir_store::{NewAudit, Tx};
 
 use crate::actor::Person;
-use crate::error::ControlError;
 use crate::state::ControlState;
 
 pub(crate) mod accounts;
@@ -31,12 +30,7 @@ pub(crate) struct Entry {
 
 impl Entry {
     /// Writes the entry as part of the change.
-    pub(crate) async fn append(
-        self,
-        control: &ControlState,
-        tx: &mut Tx,
-        person: &Person,
-    ) -> Result<(), ControlError> {
+    pub(crate) fn append(self, control: &ControlState, tx: &mut Tx, person: &Person) {
         let entry = NewAudit {
             id: control.id(AuditId::new),
             tenant_id: self.tenant_id,
@@ -49,6 +43,6 @@ impl Entry {
             ip: person.origin.ip(),
             request_id: person.origin.request_id.clone(),
         };
-        Ok(tx.audit().append(&entry).await?)
+        tx.audit().append(&entry);
     }
 }

@@ -25,6 +25,7 @@ mod parameters;
 mod password_resets;
 mod profiles;
 mod receiver;
+mod round_trips;
 mod rules;
 mod search;
 mod second_factors;

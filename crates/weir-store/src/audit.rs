@@ -12,6 +12,7 @@ use crate::actor::Actor;
 use crate::connection::PooledConnection;
 use crate::convert::{all, stored, timestamp, unsigned, uuid};
 use crate::error::StoreError;
+use crate::message::statement;
 use crate::page::{Listing, Page};
 
 pub(crate) mod chain;
@@ -115,18 +116,18 @@ impl<'t> Audit<'t> {
     }
 
     /// Appends an entry, in the transaction of the change it describes. Locks the log's chain until the end of the
-    /// transaction, so call it after the change.
-    pub async fn append(self, new: &NewAudit) -> Result<(), StoreError> {
-        self.insert(new, None).await
+    /// transaction, so call it after the change. The entry travels with the next statement, which returns its error.
+    pub fn append(self, new: &NewAudit) {
+        self.insert(new, None);
     }
 
     /// Appends an entry to a person's log. An actor other than that person must be an operator or the system.
-    pub async fn append_about(self, user_id: UserId, new: &NewAudit) -> Result<(), StoreError> {
-        self.insert(new, Some(user_id)).await
+    pub fn append_about(self, user_id: UserId, new: &NewAudit) {
+        self.insert(new, Some(user_id));
     }
 
-    async fn insert(self, new: &NewAudit, user_id: Option<UserId>) -> Result<(), StoreError> {
-        sqlx::query!(
+    fn insert(self, new: &NewAudit, user_id: Option<UserId>) {
+        self.conn.defer(statement!(
             "-- audit.append
             INSERT INTO audit_entries (
                 id,
@@ -157,11 +158,8 @@ impl<'t> Audit<'t> {
             new.after,
             new.ip,
             new.request_id,
-        )
-        .execute(self.conn)
-        .await?;
+        ));
         self.appended.push(new.clone());
-        Ok(())
     }
 
     /// Lists the entries of a log after a sequence number, oldest first, at most `limit`. Entries of refused log-ins that belong to

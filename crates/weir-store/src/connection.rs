@@ -32,6 +32,8 @@ pub(crate) struct PooledConnection {
     idle: Idle,
     permit: Option<OwnedSemaphorePermit>,
     state: State,
+    /// Statements without an answer, which travel with the next one.
+    deferred: Vec<String>,
     /// The longest silence of Postgres while a statement runs.
     answer_timeout: Duration,
     /// Whether statements are prepared once for many transactions.
@@ -58,13 +60,18 @@ impl PooledConnection {
     ) -> Result<Self, Error> {
         let (lent, permit) = idle.take().await?;
         let (inner, idle, permit) = (Some(lent), idle.clone(), Some(permit));
-        let (state, silences) = (State::Clean, silences.clone());
-        Ok(Self { inner, idle, permit, state, answer_timeout, prepares, silences })
+        let (state, deferred, silences) = (State::Clean, Vec::new(), silences.clone());
+        Ok(Self { inner, idle, permit, state, deferred, answer_timeout, prepares, silences })
     }
 
     /// Sets the longest silence of Postgres while a statement runs.
     pub(crate) fn set_answer_timeout(&mut self, answer_timeout: Duration) {
         self.answer_timeout = answer_timeout;
+    }
+
+    /// Lets a statement of the transaction travel with the next one, so it costs no round trip. Its error is that of the next one.
+    pub(crate) fn defer(&mut self, statement: String) {
+        self.deferred.push(statement);
     }
 
     /// Sends statements in one message, which leaves the connection in this state. Returns the rows of each.
@@ -75,6 +82,10 @@ impl PooledConnection {
     ) -> Result<Vec<Vec<PgRow>>, Error> {
         // After an error a transaction can be open.
         self.state = State::InTransaction;
+        let mut deferred = std::mem::take(&mut self.deferred);
+        let without_answer = deferred.len();
+        deferred.push(statements);
+        let statements = deferred.join("; ");
         let (mut answers, mut rows) = (Vec::new(), Vec::new());
         let mut parts = (&mut *self).fetch_many(sqlx::raw_sql(AssertSqlSafe(statements)));
         while let Some(part) = parts.try_next().await? {
@@ -86,13 +97,21 @@ impl PooledConnection {
         }
         drop(parts);
         self.state = after;
+        answers.drain(..without_answer);
         Ok(answers)
     }
 
     /// Commits the transaction and returns the connection to the pool.
     pub(crate) async fn commit(mut self) -> Result<(), Error> {
-        self.execute("COMMIT").await?;
-        self.state = State::Clean;
+        self.send("COMMIT".to_owned(), State::Clean).await?;
+        Ok(())
+    }
+
+    /// Sends the deferred statements before a statement with arguments, which travels alone.
+    async fn send_deferred(&mut self) -> Result<(), Error> {
+        if let Some(last) = self.deferred.pop() {
+            self.send(last, State::InTransaction).await?;
+        }
         Ok(())
     }
 }
@@ -215,16 +234,22 @@ impl<'c> Executor<'c> for &'c mut PooledConnection {
         E: 'q + Execute<'q, Postgres>,
     {
         let query = Prepared { query, once_for_many: self.prepares };
-        let (connection, running) = self.run();
-        let parts = connection.fetch_many(query);
-        let parts = stream::try_unfold((parts, running), |(mut parts, mut running)| async move {
-            match running.next(parts.next()).await? {
-                None => running.ended(Ok(None)),
-                Some(Err(error)) => running.ended(Err(error)),
-                Some(Ok(part)) => Ok(Some((part, (parts, running)))),
-            }
-        });
-        parts.boxed()
+        let parts = async move {
+            self.send_deferred().await?;
+            let (connection, running) = self.run();
+            let parts = connection.fetch_many(query);
+            Ok::<_, Error>(stream::try_unfold(
+                (parts, running),
+                |(mut parts, mut running)| async move {
+                    match running.next(parts.next()).await? {
+                        None => running.ended(Ok(None)),
+                        Some(Err(error)) => running.ended(Err(error)),
+                        Some(Ok(part)) => Ok(Some((part, (parts, running)))),
+                    }
+                },
+            ))
+        };
+        stream::once(parts).try_flatten().boxed()
     }
 
     fn fetch_optional<'e, 'q: 'e, E>(self, query: E) -> BoxFuture<'e, Result<Option<PgRow>, Error>>
@@ -233,8 +258,11 @@ impl<'c> Executor<'c> for &'c mut PooledConnection {
         E: 'q + Execute<'q, Postgres>,
     {
         let query = Prepared { query, once_for_many: self.prepares };
-        let (connection, running) = self.run();
-        Box::pin(running.whole(connection.fetch_optional(query)))
+        Box::pin(async move {
+            self.send_deferred().await?;
+            let (connection, running) = self.run();
+            running.whole(connection.fetch_optional(query)).await
+        })
     }
 
     fn prepare_with<'e>(

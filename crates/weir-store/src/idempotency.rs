@@ -5,9 +5,10 @@ use uuid::Uuid;
 use weir_domain::id::{TenantId, UserId};
 use weir_domain::time::Timestamp;
 
-use crate::connection::PooledConnection;
+use crate::connection::{PooledConnection, State};
 use crate::convert::{stored, uuid};
 use crate::error::StoreError;
+use crate::message::{Answers, statement};
 
 /// A request with an idempotency key.
 #[derive(Debug, Clone)]
@@ -62,38 +63,14 @@ impl<'t> Idempotency<'t> {
 
     /// Claims a key, in the transaction of the work. A concurrent claim of the same key waits until the first commits.
     pub async fn claim(self, claim: &Claim) -> Result<Claimed, StoreError> {
-        sqlx::query!(
-            "-- idempotency.purge
-            DELETE FROM idempotency_keys WHERE owner_id = $1 AND expires_at <= $2",
-            claim.owner.stored_id(),
-            stored(claim.now),
-        )
-        .execute(&mut *self.conn)
-        .await?;
-        let done = sqlx::query!(
-            "-- idempotency.claim
-            INSERT INTO idempotency_keys (
-                owner_id,
-                key,
-                request_digest,
-                expires_at
-            )
-            VALUES ($1, $2, $3, $4)
-            ON CONFLICT ON CONSTRAINT idempotency_keys_owner_id_key_pkey
-            DO NOTHING",
-            claim.owner.stored_id(),
-            claim.key,
-            &claim.request_digest,
-            stored(claim.expires_at),
-        )
-        .execute(&mut *self.conn)
-        .await?;
-        if done.rows_affected() > 0 { Ok(Claimed::Fresh) } else { self.earlier(claim).await }
+        let message = claim.statements().join("; ");
+        let answers = self.conn.send(message, State::InTransaction).await?;
+        Claimed::of(&mut Answers::of_last(Claim::STATEMENTS, answers))
     }
 
-    /// Stores the response for repeated requests. It must not contain a secret.
-    pub async fn finish(self, claim: &Claim, status: u16, body: &Value) -> Result<(), StoreError> {
-        sqlx::query!(
+    /// Stores the response for repeated requests. It must not contain a secret. It travels with the next statement.
+    pub fn finish(self, claim: &Claim, status: u16, body: &Value) {
+        self.conn.defer(statement!(
             "-- idempotency.finish
             UPDATE idempotency_keys
             SET
@@ -104,10 +81,7 @@ impl<'t> Idempotency<'t> {
             claim.key,
             i16::try_from(status).unwrap_or(i16::MAX),
             body,
-        )
-        .execute(self.conn)
-        .await?;
-        Ok(())
+        ));
     }
 
     /// Releases a key whose work failed, so that a repeat can try again.
@@ -122,27 +96,67 @@ impl<'t> Idempotency<'t> {
         .await?;
         Ok(())
     }
+}
 
-    async fn earlier(self, claim: &Claim) -> Result<Claimed, StoreError> {
-        let row = sqlx::query!(
-            "-- idempotency.earlier
-            SELECT
+impl Claim {
+    /// The number of statements of a claim.
+    pub(crate) const STATEMENTS: usize = 3;
+
+    /// The statements of a claim, which [`Claimed::of`] reads.
+    pub(crate) fn statements(&self) -> [String; Self::STATEMENTS] {
+        let purge = statement!(
+            "-- idempotency.purge
+            DELETE FROM idempotency_keys WHERE owner_id = $1 AND expires_at <= $2",
+            self.owner.stored_id(),
+            stored(self.now),
+        );
+        let claim = statement!(
+            "-- idempotency.claim
+            INSERT INTO idempotency_keys (
+                owner_id,
+                key,
                 request_digest,
+                expires_at
+            )
+            VALUES ($1, $2, $3, $4)
+            ON CONFLICT ON CONSTRAINT idempotency_keys_owner_id_key_pkey
+            DO NOTHING
+            RETURNING true AS claimed",
+            self.owner.stored_id(),
+            self.key,
+            self.request_digest.as_slice(),
+            stored(self.expires_at),
+        );
+        let earlier = statement!(
+            r#"-- idempotency.earlier
+            SELECT
+                request_digest = $3 AS "same!",
                 status,
                 body
             FROM idempotency_keys
-            WHERE owner_id = $1 AND key = $2",
-            claim.owner.stored_id(),
-            claim.key,
-        )
-        .fetch_one(self.conn)
-        .await?;
-        if row.request_digest != claim.request_digest {
-            return Ok(Claimed::Mismatch);
-        }
-        let status = row.status.and_then(|status| u16::try_from(status).ok());
-        match (status, row.body) {
-            (Some(status), Some(body)) => Ok(Claimed::Replay { status, body }),
+            WHERE owner_id = $1 AND key = $2"#,
+            self.owner.stored_id(),
+            self.key,
+            self.request_digest.as_slice(),
+        );
+        [purge, claim, earlier]
+    }
+}
+
+impl Claimed {
+    /// The answers to the statements of a claim.
+    pub(crate) fn of(answers: &mut Answers) -> Result<Self, StoreError> {
+        answers.skip();
+        let claimed: Option<(bool,)> = answers.row()?;
+        let earlier: Option<(bool, Option<i16>, Option<Value>)> = answers.row()?;
+        match (claimed, earlier) {
+            (Some(_), _) => Ok(Self::Fresh),
+            (None, Some((false, ..))) => Ok(Self::Mismatch),
+            (None, Some((true, Some(status), Some(body)))) => {
+                let status =
+                    status.try_into().map_err(|_| StoreError::corrupt("an HTTP status"))?;
+                Ok(Self::Replay { status, body })
+            }
             _ => Err(StoreError::corrupt("a claimed request was committed without its answer")),
         }
     }

@@ -73,6 +73,13 @@ impl Idle {
         }
     }
 
+    /// Whether a connection is in use.
+    #[cfg(any(test, feature = "test-support"))]
+    pub(crate) fn is_in_use(&self) -> bool {
+        let most = usize::try_from(self.pool.options().get_max_connections()).unwrap_or(usize::MAX);
+        self.permits.available_permits() < most
+    }
+
     /// Closes every connection, when it is idle.
     pub(crate) async fn close(&self) {
         self.permits.close();

@@ -281,30 +281,6 @@ impl<'t> Keys<'t> {
         .map(KeyRow::try_from)
         .transpose()
     }
-
-    /// Returns the key that has this digest and works at `now`.
-    ///
-    /// This is the only statement without a tenant, because it determines the tenant of a request.
-    pub async fn by_digest(
-        self,
-        presented: &[u8; 32],
-        now: Timestamp,
-    ) -> Result<Option<KeyRow>, StoreError> {
-        query_keys!(
-            "-- keys.by_digest
-            SELECT",
-            "FROM api_keys
-            WHERE (digest = $1 OR (previous_digest = $1 AND previous_expires_at > $2))
-                AND revoked_at IS NULL
-                AND (expires_at IS NULL OR expires_at > $2)",
-            presented,
-            stored(now),
-        )
-        .fetch_optional(self.conn)
-        .await?
-        .map(KeyRow::try_from)
-        .transpose()
-    }
 }
 
 /// Returns all keys of these tenants that are not revoked.
@@ -346,4 +322,26 @@ pub(crate) fn changed_statement(since: i64) -> String {
 /// The keys that [`changed_statement`] returned.
 pub(crate) fn changed(answers: &mut Answers) -> Result<Vec<KeyRow>, StoreError> {
     all(answers.rows::<Row>()?)
+}
+
+/// The statement that returns the [`KeyRow`] that has this digest and works at `now`.
+///
+/// Only it and the statement of the tenant's suspension find a tenant, because they determine that of a request.
+pub(crate) fn by_digest_statement(presented: &[u8; 32], now: Timestamp) -> String {
+    keys_with!(
+        statement,
+        "-- keys.by_digest
+        SELECT",
+        "FROM api_keys
+        WHERE (digest = $1 OR (previous_digest = $1 AND previous_expires_at > $2))
+            AND revoked_at IS NULL
+            AND (expires_at IS NULL OR expires_at > $2)",
+        presented,
+        stored(now),
+    )
+}
+
+/// The key of the answer to [`by_digest_statement`].
+pub(crate) fn by_digest_of(answers: &mut Answers) -> Result<Option<KeyRow>, StoreError> {
+    answers.row::<Row>()?.map(KeyRow::try_from).transpose()
 }

@@ -67,6 +67,7 @@ pub use actor::Actor;
 pub use alerts::{AlertRow, AlertWrite, Alerts, NewFirings};
 pub use audit::chain::{ChainBreak, ChainHead, ChainId, ChainReport};
 pub use audit::{Audit, AuditFilter, AuditLog, AuditRow, NewAudit};
+pub use callers::BegunChange;
 pub use ceilings::{Ceilings, TenantCeilings};
 pub use deliveries::{
     Attempted, Deliveries, DeliveryRow, DeliveryState, Due, NewDelivery, Sending,
@@ -96,7 +97,7 @@ pub use rulebook::{
     RemainingIds, RuleRows, Rulebook, RulebookChanges, RulebookVersion, TenantChanges,
 };
 pub use rules::{
-    COUNTED_OVERRIDES_MAX, OutageRules, RuleActivity, RuleAfter, RuleBody, RuleCounts, RuleFilter,
+    COUNTED_OVERRIDES_MAX, OtherRules, OutageRules, RuleActivity, RuleAfter, RuleBody, RuleFilter,
     RuleHas, RuleRow, RuleWrite, Rules, ServedRule,
 };
 pub use samples::{

@@ -84,23 +84,6 @@ impl<'t> Namespaces<'t> {
         Ok(page.listing(select(self.conn, tenant_id, (after, only), page.fetch()).await?))
     }
 
-    /// Returns the attributes by whose values the counters of a namespace are spread.
-    pub async fn spread_by(
-        self,
-        tenant_id: TenantId,
-        name: &str,
-    ) -> Result<Vec<String>, StoreError> {
-        let spread_by = sqlx::query_scalar!(
-            "-- namespaces.spread_by
-            SELECT spread_by FROM namespaces WHERE tenant_id = $1 AND name = $2",
-            uuid(tenant_id.to_u128()),
-            name,
-        )
-        .fetch_optional(self.conn)
-        .await?;
-        Ok(spread_by.unwrap_or_default())
-    }
-
     /// Returns the number of namespaces of a tenant whose counters are spread.
     pub async fn count_spread(self, tenant_id: TenantId) -> Result<u64, StoreError> {
         let count = sqlx::query_scalar!(

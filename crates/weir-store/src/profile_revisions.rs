@@ -7,17 +7,19 @@ use crate::actor::Actor;
 use crate::connection::PooledConnection;
 use crate::convert::{all, signed, stored, unsigned, uuid};
 use crate::error::StoreError;
+use crate::message::statement;
 use crate::page::{Listing, Page};
 use crate::profiles::ProfileRow;
 use crate::rule_revisions::{RevisionRow, Row, query_revisions};
 
-pub(crate) async fn insert(
+/// Adds a revision. It travels with the next statement.
+pub(crate) fn insert(
     conn: &mut PooledConnection,
     before: Option<&Value>,
     profile: &ProfileRow,
     actor: &Actor,
-) -> Result<(), StoreError> {
-    sqlx::query!(
+) {
+    conn.defer(statement!(
         "-- profile_revisions.insert
         INSERT INTO profile_revisions (
             tenant_id,
@@ -40,10 +42,7 @@ pub(crate) async fn insert(
         stored(profile.updated_at),
         before,
         profile.spec,
-    )
-    .execute(conn)
-    .await?;
-    Ok(())
+    ));
 }
 
 /// Deletes all but the newest `most` revisions of a profile of the tenant in scope. Returns the number of deleted rows.

@@ -80,7 +80,7 @@ impl<'t> Profiles<'t> {
         .fetch_one(&mut *self.conn)
         .await?
         .into();
-        profile_revisions::insert(self.conn, None, &row, actor).await?;
+        profile_revisions::insert(self.conn, None, &row, actor);
         Ok(row)
     }
 
@@ -123,7 +123,7 @@ impl<'t> Profiles<'t> {
         .fetch_one(&mut *self.conn)
         .await?
         .into();
-        profile_revisions::insert(self.conn, Some(&before), &row, actor).await?;
+        profile_revisions::insert(self.conn, Some(&before), &row, actor);
         Ok(Some(row))
     }
 

@@ -10,6 +10,7 @@ use crate::actor::Actor;
 use crate::connection::PooledConnection;
 use crate::convert::{all, signed, stored, timestamp, unsigned, uuid};
 use crate::error::StoreError;
+use crate::message::statement;
 use crate::page::{Listing, Page};
 use crate::rules::RuleRow;
 
@@ -61,13 +62,14 @@ macro_rules! query_revisions {
 }
 pub(crate) use query_revisions;
 
-pub(crate) async fn insert(
+/// Adds a revision. It travels with the next statement.
+pub(crate) fn insert(
     conn: &mut PooledConnection,
     before: Option<&Value>,
     rule: &RuleRow,
     actor: &Actor,
-) -> Result<(), StoreError> {
-    sqlx::query!(
+) {
+    conn.defer(statement!(
         "-- rule_revisions.insert
         INSERT INTO rule_revisions (
             tenant_id,
@@ -90,10 +92,7 @@ pub(crate) async fn insert(
         stored(rule.updated_at),
         before,
         rule.spec,
-    )
-    .execute(conn)
-    .await?;
-    Ok(())
+    ));
 }
 
 /// Deletes all but the newest `most` revisions of a rule of the tenant in scope. Returns the number of deleted rows.

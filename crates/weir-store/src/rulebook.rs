@@ -100,39 +100,6 @@ impl<'t> Rulebook<'t> {
         Self { conn }
     }
 
-    /// Raises the version if this transaction changed content of the tenant that gates serve, and returns the new
-    /// version. The response stored under `answer_key` gets the version as its `rulebook_version`.
-    ///
-    /// Must be the last statement of a transaction: it locks the row that all tenants share until the commit. A
-    /// transaction that does not call it publishes when it commits.
-    pub async fn publish(
-        self,
-        tenant_id: TenantId,
-        answer_key: Option<&str>,
-    ) -> Result<Option<u64>, StoreError> {
-        let version = sqlx::query_scalar!(
-            "-- rulebook.publish
-            SELECT weir_publish($1, $2)",
-            uuid(tenant_id.to_u128()),
-            answer_key,
-        )
-        .fetch_one(self.conn)
-        .await?;
-        Ok(version.map(unsigned))
-    }
-
-    /// Raises the version if this transaction changed a setting of all tenants, and returns the new version. Must be
-    /// the last statement of a transaction, like [`Rulebook::publish`].
-    pub async fn publish_installation(self) -> Result<Option<u64>, StoreError> {
-        let version = sqlx::query_scalar!(
-            "-- rulebook.publish_installation
-            SELECT weir_publish_installation()"
-        )
-        .fetch_one(self.conn)
-        .await?;
-        Ok(version.map(unsigned))
-    }
-
     /// Returns the newest version.
     pub async fn version(self) -> Result<RulebookVersion, StoreError> {
         version(self.conn).await
@@ -160,6 +127,24 @@ impl<'t> Rulebook<'t> {
         let overrides = overrides::of_namespace(self.conn, tenant_id, namespace).await?;
         Ok(RuleRows { rules, overrides })
     }
+}
+
+/// The statement of [`Tx::publish`].
+pub(crate) fn publish_statement(tenant_id: TenantId, answer_key: Option<&str>) -> String {
+    statement!(
+        "-- rulebook.publish
+        SELECT weir_publish($1, $2)",
+        uuid(tenant_id.to_u128()),
+        answer_key,
+    )
+}
+
+/// The statement of [`Tx::publish_installation`].
+pub(crate) fn publish_installation_statement() -> String {
+    statement!(
+        "-- rulebook.publish_installation
+        SELECT weir_publish_installation()"
+    )
 }
 
 /// The statement that returns whether this version is one of the newest 10,000 in the history of this database.

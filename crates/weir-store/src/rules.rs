@@ -2,8 +2,8 @@
 
 mod activity;
 mod list;
+mod others;
 mod outage;
-mod patterns;
 mod row;
 mod served;
 
@@ -13,13 +13,14 @@ use weir_domain::time::Timestamp;
 
 use crate::actor::Actor;
 use crate::connection::PooledConnection;
-use crate::convert::{signed, stored, unsigned, uuid};
+use crate::convert::{signed, stored, uuid};
 use crate::error::StoreError;
 use crate::page::{Listing, Page};
 use crate::rule_revisions::{self, RevisionRow};
 
 pub use activity::{COUNTED_OVERRIDES_MAX, RuleActivity};
 pub use list::{RuleAfter, RuleFilter, RuleHas};
+pub use others::OtherRules;
 pub use outage::OutageRules;
 pub use row::RuleRow;
 use row::{Row, query_rules, stored_patterns, stored_slot, stored_slots};
@@ -56,15 +57,6 @@ pub struct RuleWrite {
     pub managed_by: Option<String>,
     /// The current time.
     pub now: Timestamp,
-}
-
-/// The number of rules of a tenant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RuleCounts {
-    /// The rules in all namespaces.
-    pub in_tenant: u64,
-    /// The rules in the requested namespace.
-    pub in_namespace: u64,
 }
 
 /// The table of rules.
@@ -119,7 +111,7 @@ impl<'t> Rules<'t> {
         .fetch_one(&mut *self.conn)
         .await?
         .into();
-        rule_revisions::insert(self.conn, None, &row, actor).await?;
+        rule_revisions::insert(self.conn, None, &row, actor);
         Ok(row)
     }
 
@@ -172,7 +164,7 @@ impl<'t> Rules<'t> {
         .fetch_one(&mut *self.conn)
         .await?
         .into();
-        rule_revisions::insert(self.conn, Some(&before), &row, actor).await?;
+        rule_revisions::insert(self.conn, Some(&before), &row, actor);
         Ok(Some(row))
     }
 
@@ -217,56 +209,6 @@ impl<'t> Rules<'t> {
         .fetch_optional(self.conn)
         .await?;
         Ok(row.map(RuleRow::from))
-    }
-
-    /// Returns the number of rules of a tenant, in total and in one namespace.
-    pub async fn count(
-        self,
-        tenant_id: TenantId,
-        namespace: &str,
-    ) -> Result<RuleCounts, StoreError> {
-        let row = sqlx::query!(
-            r#"-- rules.count
-            SELECT
-                count(*) AS "in_tenant!",
-                count(*) FILTER (WHERE namespace = $2) AS "in_namespace!"
-            FROM rules
-            WHERE tenant_id = $1"#,
-            uuid(tenant_id.to_u128()),
-            namespace,
-        )
-        .fetch_one(self.conn)
-        .await?;
-        Ok(RuleCounts {
-            in_tenant: unsigned(row.in_tenant),
-            in_namespace: unsigned(row.in_namespace),
-        })
-    }
-
-    /// Returns the number of limits of the namespace's other rules that have no condition and are not switched off.
-    pub async fn unconditional_limits(
-        self,
-        tenant_id: TenantId,
-        namespace: &str,
-        except: Option<RuleId>,
-    ) -> Result<u64, StoreError> {
-        let limits = sqlx::query_scalar!(
-            r#"-- rules.unconditional_limits
-            SELECT coalesce(sum(jsonb_array_length(spec -> 'limits')), 0)::bigint AS "limits!"
-            FROM rules
-            WHERE
-                tenant_id = $1
-                AND namespace = $2
-                AND id IS DISTINCT FROM $3
-                AND spec -> 'match' = '[]'::jsonb
-                AND spec ->> 'mode' <> 'off'"#,
-            uuid(tenant_id.to_u128()),
-            namespace,
-            except.map(|rule_id| uuid(rule_id.to_u128())),
-        )
-        .fetch_one(self.conn)
-        .await?;
-        Ok(unsigned(limits))
     }
 
     /// Lists the revisions of a rule, newest first. The page starts before a revision.

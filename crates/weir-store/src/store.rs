@@ -25,7 +25,7 @@ use crate::tx::{self, Scope, Tx};
 #[derive(Debug, Clone)]
 pub struct Store {
     pool: PgPool,
-    idle: Idle,
+    pub(crate) idle: Idle,
     hosts: Hosts,
     role: Role,
     /// The statements that follow `BEGIN`.
@@ -63,7 +63,7 @@ pub struct PoolSettings {
 }
 
 /// The longest silence after the first message on a pooled connection before a new connection is tried.
-const FIRST_TIMEOUT: Duration = Duration::from_millis(700);
+pub(crate) const FIRST_TIMEOUT: Duration = Duration::from_millis(700);
 /// The time that the first attempt can take longer if the address has several hosts. Then another host is chosen.
 const HOST_IS_LATER: Duration = Duration::from_millis(200);
 /// The lead of the server's deadline, so that a slow statement costs an error and not the connection.
@@ -211,7 +211,7 @@ impl Store {
         Ok(Tx::new(self.opened(&opening).await?.0))
     }
 
-    fn scope(&self, name: &str, scope: &Scope) -> String {
+    pub(crate) fn scope(&self, name: &str, scope: &Scope) -> String {
         tx::scope(name, scope, self.answer_timeout.saturating_sub(SERVER_IS_EARLIER))
     }
 
@@ -233,6 +233,17 @@ impl Store {
         let (_, mut answers) = self.opened(&opening).await?;
         answers.pop();
         Ok(Answers::of_last(statements.len(), answers))
+    }
+
+    /// Opens a transaction with these statements in one message, and returns their answers. They can wait for locks.
+    pub(crate) async fn begin_with(
+        &self,
+        statements: &[String],
+    ) -> Result<(Tx, Answers), StoreError> {
+        let text = format!("BEGIN{}; {}", self.session_settings, statements.join("; "));
+        let opening = Opening { silence_max: self.answer_timeout, ..Opening::new(text) };
+        let (connection, answers) = self.opened(&opening).await?;
+        Ok((Tx::new(connection), Answers::of_last(statements.len(), answers)))
     }
 
     /// Runs one statement that only reads, in a transaction of its own and in one message.

@@ -1,5 +1,6 @@
 //! Tenants: the customers of an installation.
 
+use sqlx::query_scalar;
 use time::OffsetDateTime;
 use uuid::Uuid;
 use weir_domain::id::{TenantId, UserId};
@@ -80,6 +81,18 @@ macro_rules! query_tenants {
     };
 }
 
+/// The statement of [`Tenants::begin_change`]. `$with` is the macro that makes it.
+macro_rules! begin_change_with {
+    ($with:ident, $id:expr) => {
+        $with!(
+            "-- tenants.begin_change
+            UPDATE tenants SET sequence = sequence + 1 WHERE id = $1 RETURNING sequence",
+            uuid($id.to_u128()),
+        )
+    };
+}
+pub(crate) use begin_change_with;
+
 /// The table of tenants.
 #[derive(Debug)]
 pub struct Tenants<'t> {
@@ -121,13 +134,7 @@ impl<'t> Tenants<'t> {
     /// Begins a change of a tenant and returns its number. Numbers ascend in the order of the commits, because other
     /// changes of the tenant wait until this transaction ends.
     pub async fn begin_change(self, id: TenantId) -> Result<u64, StoreError> {
-        let sequence = sqlx::query_scalar!(
-            "-- tenants.begin_change
-            UPDATE tenants SET sequence = sequence + 1 WHERE id = $1 RETURNING sequence",
-            uuid(id.to_u128()),
-        )
-        .fetch_optional(self.conn)
-        .await?;
+        let sequence = begin_change_with!(query_scalar, id).fetch_optional(self.conn).await?;
         sequence.map(unsigned).ok_or(StoreError::Conflict(Constraint::TenantMissing))
     }
 

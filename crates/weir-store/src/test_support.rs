@@ -43,7 +43,29 @@ pub async fn database() -> TestDatabase {
     TestDatabase::open(name)
 }
 
+/// A database whose control plane and gates are connected through a relay.
+///
+/// # Panics
+/// Panics if no port is free.
+pub async fn relayed_database() -> (TestDatabase, weir_local::Relay) {
+    let mut database = database().await;
+    let port = weir_local::shared::postgres().port();
+    let relay = weir_local::Relay::start(port).expect("a port is free");
+    let (port, relayed) = (port.to_string(), relay.port().to_string());
+    let through = |role| connect(&login_url(&database.name, role).replace(&port, &relayed), role);
+    let (app, gate) = (through(Role::App), through(Role::Gate));
+    (database.app, database.gate) = (app, gate);
+    (database, relay)
+}
+
 impl Store {
+    /// Waits until no connection is in use, so no rollback is under way.
+    pub async fn idle(&self) {
+        while self.idle.is_in_use() {
+            tokio::task::yield_now().await;
+        }
+    }
+
     /// Loads what a gate with this version loads, at once: the changes, or the whole rulebook.
     ///
     /// # Errors

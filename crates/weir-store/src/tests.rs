@@ -108,8 +108,7 @@ async fn tenant(store: &Store, owner: UserId) -> (TenantId, u64) {
     tx.enter_tenant(id).await.unwrap();
     tx.tenants().insert(id, "Shop", NOW).await.unwrap();
     tx.members().insert(id, owner, MemberRole::Owner, NOW).await.unwrap();
-    let version = tx.rulebook().publish(id, None).await.unwrap().unwrap();
-    tx.commit().await.unwrap();
+    let version = tx.publish(id, None).await.unwrap().unwrap();
     (id, version)
 }
 
@@ -134,8 +133,7 @@ fn rule(tenant_id: TenantId, name: &str) -> RuleWrite {
 async fn write_rule(store: &Store, write: RuleWrite) -> RuleWrite {
     let mut tx = tenant_tx(store, write.tenant_id).await;
     tx.rules().insert(&write, &Actor::System).await.unwrap();
-    tx.rulebook().publish(write.tenant_id, None).await.unwrap().unwrap();
-    tx.commit().await.unwrap();
+    tx.publish(write.tenant_id, None).await.unwrap().unwrap();
     write
 }
 
@@ -183,10 +181,10 @@ async fn full_tenant(database: &TestDatabase, email: &str) -> (TenantId, RuleWri
     tx.profiles().insert(&profiles::profile(tenant_id, "edge"), &Actor::System).await.unwrap();
     tx.namespaces().set(&namespaces::spread(tenant_id, "api"), 0).await.unwrap();
     tx.invitations().replace(&accounts::invitation(tenant_id)).await.unwrap();
-    tx.audit().append(&audit::entry(Some(tenant_id), Actor::System)).await.unwrap();
+    tx.audit().append(&audit::entry(Some(tenant_id), Actor::System));
     let claim = idempotency::claim(tenant_id);
     tx.idempotency().claim(&claim).await.unwrap();
-    tx.idempotency().finish(&claim, 201, &json!({})).await.unwrap();
+    tx.idempotency().finish(&claim, 201, &json!({}));
     tx.commit().await.unwrap();
     tallies::write_one_of_each(&database.gate, tenant_id, rule.id).await;
     keys::count(&database.gate, &keys::flush(), &[keys::hour(&key, NOW, 1)]).await;

@@ -10,8 +10,8 @@ use crate::alerts::Alerts;
 use crate::audit::{Audit, NewAudit};
 use crate::audit_lines;
 use crate::ceilings::Ceilings;
-use crate::connection::PooledConnection;
-use crate::convert::uuid;
+use crate::connection::{PooledConnection, State};
+use crate::convert::{unsigned, uuid};
 use crate::deliveries::Deliveries;
 use crate::denials::Denials;
 use crate::error::StoreError;
@@ -24,12 +24,12 @@ use crate::installation::Installation;
 use crate::invitations::Invitations;
 use crate::keys::Keys;
 use crate::members::Members;
-use crate::message::statement;
+use crate::message::{Answers, statement};
 use crate::namespaces::Namespaces;
 use crate::overrides::Overrides;
 use crate::password_resets::PasswordResets;
 use crate::profiles::Profiles;
-use crate::rulebook::Rulebook;
+use crate::rulebook::{self, Rulebook};
 use crate::rules::Rules;
 use crate::samples::Samples;
 use crate::search::Search;
@@ -84,6 +84,31 @@ impl Tx {
         self.inner.commit().await?;
         self.appended.iter().for_each(audit_lines::log);
         Ok(())
+    }
+
+    /// Raises the version of the rulebook if this transaction changed content of the tenant that gates serve, commits, and returns
+    /// the new version. The response stored under `answer_key` gets the version as its `rulebook_version`.
+    ///
+    /// The row that all tenants share is locked until the commit. A transaction that only commits publishes too.
+    pub async fn publish(
+        self,
+        tenant_id: TenantId,
+        answer_key: Option<&str>,
+    ) -> Result<Option<u64>, StoreError> {
+        self.commit_with(rulebook::publish_statement(tenant_id, answer_key)).await
+    }
+
+    /// Raises the version if this transaction changed a setting of all tenants, commits, and returns the new version.
+    pub async fn publish_installation(self) -> Result<Option<u64>, StoreError> {
+        self.commit_with(rulebook::publish_installation_statement()).await
+    }
+
+    /// Runs the last statement and commits, in one message. Returns the number that the statement returns.
+    async fn commit_with(mut self, last: String) -> Result<Option<u64>, StoreError> {
+        let answers = self.inner.send(format!("{last}; COMMIT"), State::Clean).await?;
+        self.appended.iter().for_each(audit_lines::log);
+        let number: Option<i64> = Answers::of_last(2, answers).value()?;
+        Ok(number.map(unsigned))
     }
 
     /// Adds a tenant to the scope. Call it once a membership or a key is proven, or to create the tenant.

@@ -35,18 +35,15 @@ pub(super) async fn usable_key(
     control: &ControlState,
     digest: [u8; 32],
 ) -> Result<(KeyRow, bool), ControlError> {
-    let mut tx = control.store.begin("keys.authenticate", Scope::Key(digest)).await?;
-    let key = tx.keys().by_digest(&digest, control.clock.now()).await?;
-    let key = key.ok_or_else(Problem::unauthenticated)?;
-    tx.enter_tenant(key.tenant_id).await?;
-    let tenant = tx.tenants().find(key.tenant_id).await?;
-    let tenant = tenant.ok_or_else(Problem::unauthenticated)?;
     let now = control.clock.now();
+    let found = control.store.authenticate_key(&digest, now).await?;
+    let (key, suspended) = found.ok_or_else(Problem::unauthenticated)?;
     if key.last_used_at.is_none_or(|last| now >= last.plus_ms(KEY_USE_MS)) {
+        let mut tx = control.store.begin("keys.used", Scope::Tenant(key.tenant_id)).await?;
         tx.keys().used(&[(key.tenant_id, key.id, now)]).await?;
         tx.commit().await?;
     }
-    Ok((key, tenant.suspended))
+    Ok((key, suspended))
 }
 
 /// The role that the scopes of a key grant. A key is never an owner, and a key with only the scopes `check`, `exhaust` and `audit` has no role.

@@ -74,7 +74,7 @@ async fn write(control: &ControlState, log: Log, entry: NewAudit) {
             Log::Own(user_id) => Scope::User(user_id),
         };
         let mut tx = control.store.begin("audit.denied", scope).await?;
-        tx.audit().append(&entry).await?;
+        tx.audit().append(&entry);
         Ok(tx.commit().await?)
     }
     .await;

@@ -53,6 +53,6 @@ pub(crate) async fn insert(
     let write = alerts::write(change, control.id(AlertId::new), alert, managed_by);
     let row = change.tx.alerts().insert(&write).await?;
     let after = to_value(&alerts::alert(row.clone()))?;
-    change.audit("alert.create", Object::new("alert", &row.id), None, Some(after)).await?;
+    change.audit("alert.create", Object::new("alert", &row.id), None, Some(after));
     Ok(row)
 }

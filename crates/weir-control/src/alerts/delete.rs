@@ -36,5 +36,6 @@ pub(crate) async fn delete(
 pub(crate) async fn delete_stored(change: &mut Change, id: AlertId) -> Result<(), ControlError> {
     let row = change.tx.alerts().delete(change.caller.tenant_id, id).await?;
     let before = to_value(&alerts::alert(row.ok_or_else(Problem::not_found)?))?;
-    change.audit("alert.delete", Object::new("alert", &id), Some(before), None).await
+    change.audit("alert.delete", Object::new("alert", &id), Some(before), None);
+    Ok(())
 }

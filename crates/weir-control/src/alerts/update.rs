@@ -55,6 +55,6 @@ pub(crate) async fn update_stored(
     let row = change.tx.alerts().update(&write).await?.ok_or_else(Problem::not_found)?;
     let object = Object::new("alert", &row.id);
     let (before, after) = (alerts::alert(before), alerts::alert(row.clone()));
-    change.audit("alert.update", object, Some(to_value(&before)?), Some(to_value(&after)?)).await?;
+    change.audit("alert.update", object, Some(to_value(&before)?), Some(to_value(&after)?));
     Ok(row)
 }

@@ -49,7 +49,7 @@ pub(crate) async fn create(
     }
     let mut change = control.change("keys.create", caller, once).await?;
     let tenant_id = change.caller.tenant_id;
-    let ceiling = change.tx.ceilings().of_tenant(tenant_id).await?.get(Ceiling::ApiKeys);
+    let ceiling = change.ceilings.get(Ceiling::ApiKeys);
     let usable = change.tx.keys().count_usable(tenant_id, change.now).await?;
     if usable >= ceiling {
         return Err(ceilings::reached(Ceiling::ApiKeys, ceiling, usable).into());
@@ -70,7 +70,7 @@ pub(crate) async fn create(
     let row = change.tx.keys().insert(&new).await?;
     let object = Object::new("key", &row.id);
     let after = to_value(&api_keys::key(row.clone()))?;
-    change.audit("key.create", object, None, Some(after)).await?;
+    change.audit("key.create", object, None, Some(after));
     let to_repeats = format!("{} was made by the first request; its secret was shown then", row.id);
     let shown = api_keys::issued(row, secret.expose());
     change.answer_once(StatusCode::CREATED, &shown, to_repeats).await

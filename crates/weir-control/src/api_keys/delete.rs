@@ -32,6 +32,6 @@ pub(crate) async fn delete(
     let row = change.tx.keys().revoke(tenant_id, key_id, now).await?;
     let row = row.ok_or_else(Problem::not_found)?;
     let before = to_value(&api_keys::key(row))?;
-    change.audit("key.delete", Object::new("key", &key_id), Some(before), None).await?;
+    change.audit("key.delete", Object::new("key", &key_id), Some(before), None);
     change.done().await
 }

@@ -55,7 +55,7 @@ pub(crate) async fn rotate(
     };
     let row = change.tx.keys().rotate(&rotation).await?.ok_or_else(Problem::not_found)?;
     let after = to_value(&api_keys::key(row.clone()))?;
-    change.audit("key.rotate", Object::new("key", &key_id), Some(before), Some(after)).await?;
+    change.audit("key.rotate", Object::new("key", &key_id), Some(before), Some(after));
     let to_repeats =
         format!("{key_id} was rotated by the first request; its secret was shown then");
     let shown = api_keys::issued(row, secret.expose());

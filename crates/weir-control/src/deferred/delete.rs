@@ -29,7 +29,7 @@ pub(crate) async fn delete(
     let found = control.deferred.find(tenant, id).await.map_err(deferred::unavailable)?;
     found.filter(|job| job.state.state == "failed").ok_or_else(Problem::not_found)?;
     let mut change = control.change("deferred.delete", caller, Once::not_stored()).await?;
-    change.audit("deferred.delete", Object::new("deferred", &id), None, None).await?;
+    change.audit("deferred.delete", Object::new("deferred", &id), None, None);
     change.done().await?;
     if control.deferred.remove_failed(tenant, id).await.map_err(deferred::unavailable)? {
         Ok(StatusCode::NO_CONTENT)

@@ -35,7 +35,7 @@ pub(crate) async fn retry(
     let found = control.deferred.find(tenant, id).await.map_err(deferred::unavailable)?;
     found.filter(|job| job.state.state == "failed").ok_or_else(Problem::not_found)?;
     let mut change = control.change("deferred.retry", caller, Once::not_stored()).await?;
-    change.audit("deferred.retry", Object::new("deferred", &id), None, None).await?;
+    change.audit("deferred.retry", Object::new("deferred", &id), None, None);
     change.done().await?;
     match control.deferred.retry(tenant, id).await.map_err(deferred::unavailable)? {
         Some(Stored::Full) => {

@@ -76,7 +76,7 @@ impl Joining<'_> {
             ip: self.origin.ip(),
             request_id: self.origin.request_id.clone(),
         };
-        tx.audit().append(&entry).await?;
+        tx.audit().append(&entry);
         Ok(tenant)
     }
 }

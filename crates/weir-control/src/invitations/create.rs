@@ -66,7 +66,7 @@ pub(crate) async fn create(
     let row = change.tx.invitations().replace(&new).await?;
     let object = Object::new("invitation", &row.id);
     let invitation = invitations::invitation(row);
-    change.audit("invitation.create", object, None, Some(to_value(&invitation)?)).await?;
+    change.audit("invitation.create", object, None, Some(to_value(&invitation)?));
     let to_repeats =
         format!("{} was made by the first request; its token was shown then", invitation.id);
     let message = match &control.mail {

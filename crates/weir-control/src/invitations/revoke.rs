@@ -33,6 +33,6 @@ pub(crate) async fn revoke(
     let row = row.ok_or_else(Problem::not_found)?;
     roles::only_owners_touch_owners(change.caller.role, &[row.role])?;
     let before = to_value(&invitations::invitation(row))?;
-    change.audit("invitation.revoke", Object::new("invitation", &id), Some(before), None).await?;
+    change.audit("invitation.revoke", Object::new("invitation", &id), Some(before), None);
     change.done().await
 }

@@ -25,7 +25,7 @@ pub async fn revoke_own(
             after: None,
             ..like.clone()
         };
-        tx.audit().append(&entry).await?;
+        tx.audit().append(&entry);
         revoked += 1;
     }
     Ok(revoked)

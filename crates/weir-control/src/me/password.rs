@@ -37,7 +37,7 @@ pub(crate) async fn change(
     let now = control.clock.now();
     tx.sessions().revoke_all(person.user_id, Some(person.session_id), now).await?;
     let entry = sessions::own_audit(&control, person.actor(), &person.origin, "user.password");
-    tx.audit().append(&entry).await?;
+    tx.audit().append(&entry);
     tx.commit().await?;
     Ok(StatusCode::NO_CONTENT)
 }

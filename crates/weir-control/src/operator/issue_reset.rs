@@ -50,7 +50,7 @@ pub(crate) async fn issue(
         ip: person.origin.ip(),
         request_id: person.origin.request_id.clone(),
     };
-    tx.audit().append_about(user_id, &entry).await?;
+    tx.audit().append_about(user_id, &entry);
     tx.commit().await?;
     let body = IssuedReset { token, expires_in_s: TOKEN_S.into() };
     Ok((StatusCode::CREATED, Json(body)).into_response())

@@ -49,9 +49,8 @@ pub(crate) async fn suspend(
         ip: person.origin.ip(),
         request_id: person.origin.request_id.clone(),
     };
-    tx.audit().append(&entry).await?;
-    let version = tx.rulebook().publish(tenant_id, None).await?;
-    tx.commit().await?;
+    tx.audit().append(&entry);
+    let version = tx.publish(tenant_id, None).await?;
     control.announce(version);
     Ok(Json(tenants::tenant(row, None)))
 }

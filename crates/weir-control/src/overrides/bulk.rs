@@ -69,7 +69,7 @@ pub(crate) async fn bulk(
     })?;
     let mut reading = control.reading("overrides.bulk_rules", &caller).await?;
     // The transaction is rolled back. A repeat ends here with its first answer, which does not depend on the present rules.
-    once.clone().claim(&mut reading, Owner::Tenant(tenant_id), control.clock.now()).await?;
+    once.clone().claim_in(&mut reading, Owner::Tenant(tenant_id), control.clock.now()).await?;
     let rules = rules_of(&mut reading, tenant_id, &body.overrides).await?;
     drop(reading);
     for rule in rules.values() {
@@ -105,7 +105,7 @@ pub(crate) async fn bulk(
     let object = Object::new("tenant", &tenant_id);
     let before = json!({ "replaced": replaced });
     let after = json!({ "created": created, "updated": updated, "replaced_sets": replaced_sets });
-    change.audit("override.bulk", object, Some(before), Some(after)).await?;
+    change.audit("override.bulk", object, Some(before), Some(after));
     // The commit sets the version.
     let written = BulkOverridesAnswer { created, updated, replaced_sets, rulebook_version: 0 };
     change.answer(StatusCode::OK, &written).await

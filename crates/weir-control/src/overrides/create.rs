@@ -57,7 +57,7 @@ pub(crate) async fn insert(
     };
     let row = change.tx.overrides().insert(&write).await?;
     let object = Object::new("override", &row.id);
-    change.audit("override.create", object, None, Some(row.spec.clone())).await?;
+    change.audit("override.create", object, None, Some(row.spec.clone()));
     Ok(row)
 }
 
@@ -82,7 +82,8 @@ pub(crate) async fn delete_ended(
     row: OverrideRow,
 ) -> Result<(), ControlError> {
     change.tx.overrides().delete(change.caller.tenant_id, row.id, None).await?;
-    change.audit("override.delete", Object::new("override", &row.id), Some(row.spec), None).await
+    change.audit("override.delete", Object::new("override", &row.id), Some(row.spec), None);
+    Ok(())
 }
 
 /// Whether an override has ended and belongs to no set of rules as code, so that a new one can take its place.

@@ -50,5 +50,6 @@ pub(crate) async fn delete_stored(
 ) -> Result<(), ControlError> {
     let row = change.tx.overrides().delete(change.caller.tenant_id, id, expected).await?;
     let row = row.ok_or_else(Problem::not_found)?;
-    change.audit("override.delete", Object::new("override", &id), Some(row.spec), None).await
+    change.audit("override.delete", Object::new("override", &id), Some(row.spec), None);
+    Ok(())
 }

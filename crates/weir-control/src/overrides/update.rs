@@ -75,6 +75,6 @@ pub(crate) async fn update_stored(
     let row = change.tx.overrides().update(&write, expected_revision).await?;
     let row = row.ok_or_else(Problem::not_found)?;
     let object = Object::new("override", &before.id);
-    change.audit("override.update", object, Some(before.spec), Some(row.spec.clone())).await?;
+    change.audit("override.update", object, Some(before.spec), Some(row.spec.clone()));
     Ok(row)
 }

@@ -49,7 +49,7 @@ pub(crate) async fn insert(
     let write = write(change.caller.tenant_id, id, body, managed_by, change.now)?;
     let row = change.tx.profiles().insert(&write, &change.caller.actor).await?;
     let object = Object::new("profile", &row.id);
-    change.audit("profile.create", object, None, Some(row.spec.clone())).await?;
+    change.audit("profile.create", object, None, Some(row.spec.clone()));
     Ok(row)
 }
 

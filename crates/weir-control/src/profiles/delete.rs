@@ -48,5 +48,6 @@ pub(crate) async fn delete_stored(
     let row = change.tx.profiles().delete(tenant_id, id, expected).await?;
     let row = row.ok_or_else(Problem::not_found)?;
     admit(&change.caller, &row)?;
-    change.audit("profile.delete", Object::new("profile", &id), Some(row.spec), None).await
+    change.audit("profile.delete", Object::new("profile", &id), Some(row.spec), None);
+    Ok(())
 }

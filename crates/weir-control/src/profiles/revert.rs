@@ -53,6 +53,6 @@ pub(crate) async fn revert(
     let expected = expected.unwrap_or(before.revision);
     let row = replace(&mut change, &before, &old, expected, None).await?;
     let object = Object::new("profile", &id);
-    change.audit("profile.revert", object, Some(before.spec), Some(row.spec.clone())).await?;
+    change.audit("profile.revert", object, Some(before.spec), Some(row.spec.clone()));
     change.answer(StatusCode::OK, &profile_answer(&row)?).await
 }

@@ -61,7 +61,7 @@ pub(crate) async fn update_stored(
 ) -> Result<ProfileRow, ControlError> {
     let row = replace(change, &before, body, expected_revision, managed_by).await?;
     let object = Object::new("profile", &before.id);
-    change.audit("profile.update", object, Some(before.spec), Some(row.spec.clone())).await?;
+    change.audit("profile.update", object, Some(before.spec), Some(row.spec.clone()));
     Ok(row)
 }
 
@@ -85,8 +85,7 @@ pub(super) async fn replace(
     let actor = &change.caller.actor;
     let row = change.tx.profiles().update(&write, expected_revision, actor).await?;
     let row = row.ok_or_else(Problem::not_found)?;
-    let ceilings = change.tx.ceilings().of_tenant(row.tenant_id).await?;
-    let most = ceilings.get(Ceiling::RevisionsPerRule);
+    let most = change.ceilings.get(Ceiling::RevisionsPerRule);
     if row.revision > most {
         change.tx.profiles().keep_revisions(row.id, most).await?;
     }

@@ -6,7 +6,7 @@ use axum::response::Response;
 use weir_domain::ceilings::Ceiling;
 use weir_domain::id::RuleId;
 use weir_http::problem::Problem;
-use weir_store::{RuleCounts, RuleRow, RuleWrite};
+use weir_store::{OtherRules, RuleRow, RuleWrite};
 use weir_wire::problem::ErrorCode;
 use weir_wire::rules::{RuleAnswer, RuleBody};
 
@@ -15,9 +15,8 @@ use crate::ceilings;
 use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::input::Input;
-use crate::namespaces::admit_rule;
 use crate::rule_service::CheckedRule;
-use crate::rules::{rule_answer, together, within_pattern_budget};
+use crate::rules::{fit, others, rule_answer};
 use crate::state::ControlState;
 
 /// Make a rule. It holds on every gate from the `rulebook_version` in the answer.
@@ -47,11 +46,10 @@ pub(crate) async fn insert(
     checked: &CheckedRule,
     managed_by: Option<&str>,
 ) -> Result<RuleRow, ControlError> {
-    room(change, &checked.body.namespace).await?;
-    together::fit(change, None, &checked.rule).await?;
-    admit_rule(change, &checked.rule).await?;
     let rule_id = control.id(RuleId::new);
-    within_pattern_budget(change, rule_id, checked).await?;
+    let others = others(change, rule_id, checked).await?;
+    room(change, &others)?;
+    fit(change, &others, None, checked)?;
     let write = RuleWrite {
         tenant_id: change.caller.tenant_id,
         id: rule_id,
@@ -61,34 +59,29 @@ pub(crate) async fn insert(
     };
     let row = change.tx.rules().insert(&write, &change.caller.actor).await?;
     let object = Object::new("rule", &row.id);
-    change.audit("rule.create", object, None, Some(row.spec.clone())).await?;
+    change.audit("rule.create", object, None, Some(row.spec.clone()));
     Ok(row)
 }
 
-/// Refuses a rule above the bounds. The lock of the version makes changes of rules wait for each other.
-async fn room(change: &mut Change, namespace: &str) -> Result<(), ControlError> {
-    let tenant_id = change.caller.tenant_id;
-    let counts = room_in_namespace(change, namespace).await?;
-    if counts.in_tenant >= change.settings().rules_per_tenant_max {
-        let full = format!("the tenant has {} rules, which is the most", counts.in_tenant);
+/// Refuses a rule above the bounds. Changes of a tenant wait for each other.
+fn room(change: &Change, others: &OtherRules) -> Result<(), ControlError> {
+    room_in_namespace(change, others)?;
+    if others.in_tenant >= change.settings().rules_per_tenant_max {
+        let full = format!("the tenant has {} rules, which is the most", others.in_tenant);
         return Err(Problem::new(ErrorCode::Conflict, full).into());
     }
-    let ceiling = change.tx.ceilings().of_tenant(tenant_id).await?.get(Ceiling::Rules);
-    if counts.in_tenant >= ceiling {
-        return Err(ceilings::reached(Ceiling::Rules, ceiling, counts.in_tenant).into());
+    let ceiling = change.ceilings.get(Ceiling::Rules);
+    if others.in_tenant >= ceiling {
+        return Err(ceilings::reached(Ceiling::Rules, ceiling, others.in_tenant).into());
     }
     Ok(())
 }
 
 /// Refuses one more rule in a namespace that is full.
-pub(crate) async fn room_in_namespace(
-    change: &mut Change,
-    namespace: &str,
-) -> Result<RuleCounts, ControlError> {
-    let counts = change.tx.rules().count(change.caller.tenant_id, namespace).await?;
-    if counts.in_namespace < change.settings().rules_per_namespace_max {
-        return Ok(counts);
+pub(crate) fn room_in_namespace(change: &Change, others: &OtherRules) -> Result<(), ControlError> {
+    if others.in_namespace < change.settings().rules_per_namespace_max {
+        return Ok(());
     }
-    let full = format!("the namespace holds {} rules, which is the most", counts.in_namespace);
+    let full = format!("the namespace holds {} rules, which is the most", others.in_namespace);
     Err(Problem::new(ErrorCode::Conflict, full).into())
 }

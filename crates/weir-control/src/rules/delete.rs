@@ -79,7 +79,7 @@ pub(crate) async fn delete_stored(
         let deleted: Vec<Value> = alerts.iter().map(shown).collect();
         fields.insert("deleted_alerts".to_owned(), Value::from(deleted));
     }
-    change.audit("rule.delete", Object::new("rule", &rule_id), Some(before), None).await?;
+    change.audit("rule.delete", Object::new("rule", &rule_id), Some(before), None);
     Ok(DeletedOverrides { count, first })
 }
 

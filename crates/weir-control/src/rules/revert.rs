@@ -55,6 +55,6 @@ pub(crate) async fn revert(
     let row = replace(&mut change, &before, &checked, expected, None).await?;
     let object = Object::new("rule", &rule_id);
     let spec = Some(before.spec.clone());
-    change.audit("rule.revert", object, spec, Some(row.spec.clone())).await?;
+    change.audit("rule.revert", object, spec, Some(row.spec.clone()));
     change.answer(StatusCode::OK, &edited_answer(&before, &row)?).await
 }

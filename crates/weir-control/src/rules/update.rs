@@ -17,10 +17,9 @@ use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::etag::IfMatch;
 use crate::input::Input;
-use crate::namespaces::admit_rule;
 use crate::rule_service::{CheckedRule, slots};
 use crate::rules::create::room_in_namespace;
-use crate::rules::{edited_answer, together, within_pattern_budget};
+use crate::rules::{edited_answer, fit, others};
 use crate::state::ControlState;
 
 /// Replace a rule, based on the revision named in `If-Match`.
@@ -69,7 +68,7 @@ pub(crate) async fn update_stored(
     let row = replace(change, before, checked, expected_revision, managed_by).await?;
     let object = Object::new("rule", &before.id);
     let spec = Some(before.spec.clone());
-    change.audit("rule.update", object, spec, Some(row.spec.clone())).await?;
+    change.audit("rule.update", object, spec, Some(row.spec.clone()));
     Ok(row)
 }
 
@@ -94,13 +93,11 @@ pub(crate) async fn replace(
     if old.as_ref().map(|old| old.rule.count_by()) != Some(checked.rule.count_by()) {
         no_overrides(change, before.id).await?;
     }
+    let others = others(change, before.id, checked).await?;
     if before.namespace != checked.body.namespace {
-        room_in_namespace(change, &checked.body.namespace).await?;
+        room_in_namespace(change, &others)?;
     }
-    let known = old.as_ref().map(|old| (before.id, &old.rule));
-    together::fit(change, known, &checked.rule).await?;
-    admit_rule(change, &checked.rule).await?;
-    within_pattern_budget(change, before.id, checked).await?;
+    fit(change, &others, old.as_ref(), checked)?;
     let slots = match old {
         Some(old) => checked
             .rule
@@ -117,8 +114,7 @@ pub(crate) async fn replace(
     };
     let row = change.tx.rules().update(&write, expected_revision, &change.caller.actor).await?;
     let row = row.ok_or_else(Problem::not_found)?;
-    let ceilings = change.tx.ceilings().of_tenant(row.tenant_id).await?;
-    let most = ceilings.get(Ceiling::RevisionsPerRule);
+    let most = change.ceilings.get(Ceiling::RevisionsPerRule);
     if row.revision > most {
         change.tx.rules().keep_revisions(row.id, most).await?;
     }

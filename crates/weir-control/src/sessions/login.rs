@@ -76,7 +76,7 @@ pub(crate) async fn login(
     }
     let token = sessions::begin_session(&control, &mut tx, user.id, &headers, &origin).await?;
     let actor = Actor::Person { id: user.id, email: user.email.clone() };
-    tx.audit().append(&sessions::own_audit(&control, actor, &origin, "user.login")).await?;
+    tx.audit().append(&sessions::own_audit(&control, actor, &origin, "user.login"));
     tx.commit().await?;
     let body = LoggedIn {
         access_token: sessions::access_token(&control, user.id, token.session_id),
@@ -195,7 +195,7 @@ fn record_refusal(
         let _permit = permit;
         let record = async {
             let mut tx = control.store.begin("sessions.refused", Scope::User(id)).await?;
-            tx.audit().append(&entry).await?;
+            tx.audit().append(&entry);
             tx.commit().await
         };
         if let Err(error) = record.await {

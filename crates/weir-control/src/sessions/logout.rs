@@ -68,7 +68,7 @@ async fn end(
     if tx.sessions().revoke_of(user_id, session_id, control.clock.now()).await? {
         let email = tx.users().find(user_id).await?.map(|user| user.email);
         let actor = Actor::Person { id: user_id, email: email.unwrap_or_default() };
-        tx.audit().append(&sessions::own_audit(control, actor, origin, "user.logout")).await?;
+        tx.audit().append(&sessions::own_audit(control, actor, origin, "user.logout"));
     }
     Ok(())
 }

@@ -63,9 +63,8 @@ impl NewAccount<'_> {
         let joining = Joining { user_id, actor: actor.clone(), origin };
         let (tenant, role) = destination.join(control, &mut tx, joining).await?;
         let token = sessions::begin_session(control, &mut tx, user_id, headers, origin).await?;
-        tx.audit().append(&sessions::own_audit(control, actor, origin, "user.signup")).await?;
-        let version = tx.rulebook().publish(tenant.id, None).await?;
-        tx.commit().await?;
+        tx.audit().append(&sessions::own_audit(control, actor, origin, "user.signup"));
+        let version = tx.publish(tenant.id, None).await?;
         control.announce(version);
         let body = SignedUp {
             access_token: sessions::access_token(control, user_id, token.session_id),

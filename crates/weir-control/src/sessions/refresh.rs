@@ -51,7 +51,7 @@ pub(crate) async fn refresh(
             let email = tx.users().find(user_id).await?.map(|user| user.email);
             let actor = Actor::Person { id: user_id, email: email.unwrap_or_default() };
             let entry = sessions::own_audit(&control, actor, &origin, "user.refresh_reused");
-            tx.audit().append(&entry).await?;
+            tx.audit().append(&entry);
             tx.commit().await?;
             Ok(refused())
         }

@@ -71,7 +71,7 @@ async fn mail_token(
         after: Some(json!({ "email": email.as_str() })),
         ..sessions::own_audit(control, Actor::Anonymous, origin, "user.password_reset_request")
     };
-    tx.audit().append_about(user_id, &entry).await?;
+    tx.audit().append_about(user_id, &entry);
     tx.commit().await?;
     mail.mailer.send(mail.password_reset(email.as_str(), &token, now, user_id));
     Ok(())

@@ -6,7 +6,6 @@ use weir_domain::id::TenantId;
 use weir_domain::time::Timestamp;
 use weir_http::json::Json;
 use weir_http::problem::Problem;
-use weir_store::Scope;
 use weir_wire::simulate::{SimulateAnswer, SimulateBody, Source};
 
 use super::room::{Permit, Refused};
@@ -69,9 +68,7 @@ pub(super) async fn enter(
     control: &ControlState,
     tenant: TenantId,
 ) -> Result<Permit, ControlError> {
-    let mut tx = control.store.begin("simulate.ceiling", Scope::Tenant(tenant)).await?;
-    let most = tx.ceilings().of_tenant(tenant).await?.get(Ceiling::WhatIfRuns);
-    drop(tx);
+    let most = control.store.ceilings_of(tenant).await?.get(Ceiling::WhatIfRuns);
     control.local.simulations.enter(tenant, most).await.map_err(|refused| match refused {
         Refused::OfTenant => too_often(Ceiling::WhatIfRuns, most, AGAIN_S).into(),
         Refused::Others => {

@@ -38,15 +38,14 @@ pub(crate) async fn create(
     let user_id = person.user_id;
     let now = control.clock.now();
     let mut tx = control.store.begin("tenants.create", Scope::User(user_id)).await?;
-    let claiming = once.claim(&mut tx, Owner::User(user_id), now).await?;
+    let claiming = once.claim_in(&mut tx, Owner::User(user_id), now).await?;
     tenants::room_for_one_more(&control, &mut tx, user_id).await?;
     let tenant_id = control.id(TenantId::new);
     let creation = Creation { tenant_id, name: &body.name, actor: &person.actor() };
     let row = creation.write(&control, &mut tx, user_id, &person.origin).await?;
     let body = to_value(&tenants::tenant(row, Some(MemberRole::Owner)))?;
-    claiming.finish(&mut tx, StatusCode::CREATED, &body).await?;
-    let version = tx.rulebook().publish(tenant_id, None).await?;
-    tx.commit().await?;
+    claiming.finish(&mut tx, StatusCode::CREATED, &body);
+    let version = tx.publish(tenant_id, None).await?;
     control.announce(version);
     Ok(answer(StatusCode::CREATED, &body))
 }
@@ -83,7 +82,7 @@ impl Creation<'_> {
             ip: origin.ip(),
             request_id: origin.request_id.clone(),
         };
-        tx.audit().append(&entry).await?;
+        tx.audit().append(&entry);
         Ok(row)
     }
 }

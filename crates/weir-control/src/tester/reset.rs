@@ -35,7 +35,7 @@ pub(crate) async fn reset(
     let namespace = charge.active.rule.namespace();
     let object = Object::new("rule", &charge.active.id);
     let requested = json!({ "subject": body.subject });
-    change.audit("counters.reset_requested", object.clone(), None, Some(requested)).await?;
+    change.audit("counters.reset_requested", object.clone(), None, Some(requested));
     let unknown = "the reset was begun and its result is unknown: inspect the counters, or reset them with another key";
     let intent = change.commit_intent(unknown.to_owned()).await?;
     // No row is locked while this waits for Redis.
@@ -44,12 +44,12 @@ pub(crate) async fn reset(
     match result {
         Ok(counters) => {
             let after = json!({ "subject": body.subject, "counters": counters });
-            change.audit("counters.reset", object, None, Some(after)).await?;
+            change.audit("counters.reset", object, None, Some(after));
             change.answer(StatusCode::OK, &ResetAnswer { counters }).await
         }
         Err(error) => {
             let after = json!({ "subject": body.subject });
-            change.audit("counters.reset_failed", object, None, Some(after)).await?;
+            change.audit("counters.reset_failed", object, None, Some(after));
             change.commit_failure().await?;
             Err(CountersError::from(error).into())
         }

@@ -96,6 +96,12 @@ impl Plane {
         Self::over(Arc::new(database().await), settings, reach)
     }
 
+    /// Starts a control plane with this database.
+    pub(super) fn on(database: Arc<TestDatabase>) -> Self {
+        let settings = ControlSettings { signup: Signup::Open, ..ControlSettings::default() };
+        Self::over(database, settings, Reach::Anywhere)
+    }
+
     /// Another control plane with the same database, which sends webhooks with this reach.
     pub(super) fn also_reaching(&self, reach: Reach) -> Self {
         Self::over(Arc::clone(&self.database), ControlSettings::default(), reach)

@@ -35,6 +35,6 @@ pub(crate) async fn again(
     let (tenant_id, now) = (change.caller.tenant_id, change.now);
     let row = change.tx.deliveries().again(tenant_id, (webhook_id, id), now).await?;
     let delivery = webhooks::delivery(row.ok_or_else(Problem::not_found)?);
-    change.audit("delivery.retry", Object::new("delivery", &id), None, None).await?;
+    change.audit("delivery.retry", Object::new("delivery", &id), None, None);
     change.answer(StatusCode::ACCEPTED, &delivery).await
 }

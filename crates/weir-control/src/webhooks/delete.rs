@@ -33,6 +33,6 @@ pub(crate) async fn delete(
     let mut change = control.change("webhooks.delete", caller, Once::not_stored()).await?;
     let row = change.tx.webhooks().delete(change.caller.tenant_id, id).await?;
     let before = to_value(&webhooks::webhook(row.ok_or_else(Problem::not_found)?))?;
-    change.audit("webhook.delete", Object::new("webhook", &id), Some(before), None).await?;
+    change.audit("webhook.delete", Object::new("webhook", &id), Some(before), None);
     change.done().await
 }

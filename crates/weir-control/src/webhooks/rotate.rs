@@ -55,7 +55,7 @@ pub(crate) async fn rotate(
     let row = change.tx.webhooks().rotate(&rotation).await?.ok_or_else(Problem::not_found)?;
     let webhook = webhooks::webhook(row);
     let object = Object::new("webhook", &id);
-    change.audit("webhook.rotate", object, Some(before), Some(to_value(&webhook)?)).await?;
+    change.audit("webhook.rotate", object, Some(before), Some(to_value(&webhook)?));
     let to_repeats = format!("{id} was rotated by the first request; its secret was shown then");
     let shown = IssuedWebhook { webhook, secret: ShownSecret(secret.expose()) };
     change.answer_once(StatusCode::OK, &shown, to_repeats).await

@@ -40,8 +40,7 @@ pub(crate) async fn test(
     let tenant_id = change.caller.tenant_id;
     let row = change.tx.webhooks().find(tenant_id, id).await?.ok_or_else(Problem::not_found)?;
     let message = WebhookMessage::Test { webhook: row.name };
-    let ceilings = change.tx.ceilings().of_tenant(tenant_id).await?;
-    let ceiling = ceilings.get(Ceiling::WebhookTestsPerMinute);
+    let ceiling = change.ceilings.get(Ceiling::WebhookTestsPerMinute);
     let last = change.tx.deliveries().nth_newest(tenant_id, message.kind(), ceiling).await?;
     let wait_ms = last.map_or(0, |at| at.plus_ms(MINUTE_MS).as_millis() - change.now.as_millis());
     if wait_ms > 0 {
@@ -50,6 +49,6 @@ pub(crate) async fn test(
     }
     let new = message.delivery(&control, tenant_id, id, change.now);
     let delivery = webhooks::delivery(change.tx.deliveries().insert(&new).await?);
-    change.audit("webhook.test", Object::new("webhook", &id), None, None).await?;
+    change.audit("webhook.test", Object::new("webhook", &id), None, None);
     change.answer(StatusCode::ACCEPTED, &delivery).await
 }

@@ -39,8 +39,6 @@ pub(crate) async fn update(
     let row = change.tx.webhooks().update(&write).await?.ok_or_else(Problem::not_found)?;
     let (before, after) = (webhooks::webhook(before), webhooks::webhook(row));
     let object = Object::new("webhook", &id);
-    change
-        .audit("webhook.update", object, Some(to_value(&before)?), Some(to_value(&after)?))
-        .await?;
+    change.audit("webhook.update", object, Some(to_value(&before)?), Some(to_value(&after)?));
     change.answer(StatusCode::OK, &after).await
 }

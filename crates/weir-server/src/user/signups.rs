@@ -48,7 +48,7 @@ pub(super) async fn confirm(args: &AccountArgs) -> anyhow::Result<()> {
         ip: None,
         request_id: "command line".to_owned(),
     };
-    tx.audit().append(&entry).await.context("record it")?;
+    tx.audit().append(&entry);
     tx.commit().await.context("commit")?;
     say(&format!("token: {token}"))?;
     say(

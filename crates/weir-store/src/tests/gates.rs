@@ -102,9 +102,7 @@ async fn rollouts_show_when_each_live_gate_reported_a_change() {
         let mut tx = tenant_tx(&database.app, tenant_id).await;
         tx.tenants().begin_change(tenant_id).await.unwrap();
         tx.keys().insert(&key(tenant_id)).await.unwrap();
-        let version = tx.rulebook().publish(tenant_id, None).await.unwrap().unwrap();
-        tx.commit().await.unwrap();
-        version
+        tx.publish(tenant_id, None).await.unwrap().unwrap()
     };
     let rollouts = async |window: Duration| {
         let mut tx = tenant_tx(&database.app, tenant_id).await;

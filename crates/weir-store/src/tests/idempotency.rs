@@ -25,7 +25,7 @@ async fn second_claim_replays_and_another_request_is_a_mismatch() {
     let mut tx = database.app.begin("tests", scope(&claim)).await.unwrap();
     assert_eq!(tx.idempotency().claim(&claim).await.unwrap(), Claimed::Fresh);
     let body = json!({ "id": 1 });
-    tx.idempotency().finish(&claim, 201, &body).await.unwrap();
+    tx.idempotency().finish(&claim, 201, &body);
     tx.commit().await.unwrap();
 
     let mut tx = database.app.begin("tests", scope(&claim)).await.unwrap();
@@ -50,7 +50,7 @@ async fn concurrent_claim_waits_for_the_first_and_gets_its_response() {
             tx.idempotency().claim(&claim).await.unwrap()
         }
     });
-    first.idempotency().finish(&claim, 200, &json!("done")).await.unwrap();
+    first.idempotency().finish(&claim, 200, &json!("done"));
     first.commit().await.unwrap();
     let replay = Claimed::Replay { status: 200, body: json!("done") };
     assert_eq!(twin.await.unwrap(), replay);

@@ -8,8 +8,11 @@ use super::*;
 use crate::{Constraint, Flush, KeyHourRow, KeyRotation, KeyRow};
 
 async fn found(database: &TestDatabase, digest: [u8; 32], now: Timestamp) -> Option<KeyId> {
-    let mut tx = database.app.begin("tests", Scope::Key(digest)).await.unwrap();
-    tx.keys().by_digest(&digest, now).await.unwrap().map(|row| row.id)
+    let found = database.app.authenticate_key(&digest, now).await.unwrap();
+    found.map(|(key, suspended)| {
+        assert!(!suspended);
+        key.id
+    })
 }
 
 async fn with_key(database: &TestDatabase) -> NewKey {
@@ -104,12 +107,10 @@ async fn keys_that_ended_long_ago_are_deleted_once_no_gate_can_hold_them() {
     for new in [&revoked, &usable] {
         tx.keys().insert(new).await.unwrap();
     }
-    tx.rulebook().publish(tenant_id, None).await.unwrap().unwrap();
-    tx.commit().await.unwrap();
+    tx.publish(tenant_id, None).await.unwrap().unwrap();
     let mut tx = tenant_tx(&database.app, tenant_id).await;
     tx.keys().revoke(tenant_id, revoked.id, NOW).await.unwrap().unwrap();
-    tx.rulebook().publish(tenant_id, None).await.unwrap().unwrap();
-    tx.commit().await.unwrap();
+    tx.publish(tenant_id, None).await.unwrap().unwrap();
 
     let delete = async |until: Timestamp| {
         let mut tx = database.app.begin("tests", Scope::Service).await.unwrap();

@@ -8,12 +8,6 @@ pub(super) fn spread(tenant_id: TenantId, name: &str) -> NamespaceWrite {
     NamespaceWrite { tenant_id, name: name.to_owned(), spread_by, now: NOW }
 }
 
-async fn publish(mut tx: Tx, tenant_id: TenantId) -> u64 {
-    let version = tx.rulebook().publish(tenant_id, None).await.unwrap().unwrap();
-    tx.commit().await.unwrap();
-    version
-}
-
 #[tokio::test]
 async fn settings_are_written_by_revision_and_listed_with_the_namespaces_of_rules() {
     let database = database().await;
@@ -29,7 +23,8 @@ async fn settings_are_written_by_revision_and_listed_with_the_namespaces_of_rule
     let stale = tx.namespaces().set(&write, 0).await.unwrap_err();
     assert!(matches!(stale, StoreError::Stale), "{stale}");
     assert_eq!(tx.namespaces().count_spread(tenant_id).await.unwrap(), 1);
-    assert_eq!(tx.namespaces().spread_by(tenant_id, "zeta").await.unwrap(), ["user"]);
+    let others = tx.rules().others(tenant_id, "zeta", RuleId::new(NOW, next())).await.unwrap();
+    assert_eq!(others.spread_by, ["user"]);
     let list = tx.namespaces().list(tenant_id, None, &first_page()).await.unwrap().items;
     let listed: Vec<_> =
         list.iter().map(|row| (row.name.as_str(), row.rules, row.revision)).collect();
@@ -57,7 +52,7 @@ async fn settings_of_a_namespace_reach_the_gates_with_all_others_of_the_tenant()
     assert_eq!((row.namespace.as_str(), row.spread_by), ("api", user()));
 
     tx.namespaces().set(&spread(tenant_id, "zeta"), 0).await.unwrap();
-    let version = publish(tx, tenant_id).await;
+    let version = tx.publish(tenant_id, None).await.unwrap().unwrap();
     let changes = database.gate.load_rulebook(Some(held.version)).await.unwrap();
     let changed = &changes.tenants[0];
     assert_eq!((changes.version.number, changed.rules.len()), (version, 0));
@@ -69,7 +64,7 @@ async fn settings_of_a_namespace_reach_the_gates_with_all_others_of_the_tenant()
     assert_eq!(row.rulebook_version, version);
     let none = NamespaceWrite { spread_by: Vec::new(), ..spread(tenant_id, "zeta") };
     tx.namespaces().set(&none, 1).await.unwrap();
-    publish(tx, tenant_id).await;
+    tx.publish(tenant_id, None).await.unwrap().unwrap();
     let changes = database.gate.load_rulebook(Some(changes.version)).await.unwrap();
     assert_eq!(changes.tenants[0].spread, [("api".to_owned(), user())]);
 }
@@ -81,7 +76,7 @@ async fn change_to_which_a_namespace_refers_is_not_deleted() {
     let (tenant_id, _) = tenant(&database.app, owner).await;
     let mut tx = tenant_tx(&database.app, tenant_id).await;
     tx.namespaces().set(&spread(tenant_id, "api"), 0).await.unwrap();
-    let version = publish(tx, tenant_id).await;
+    let version = tx.publish(tenant_id, None).await.unwrap().unwrap();
     let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();
     raw(&mut tx, "UPDATE rulebook_versions SET version = version + 20000").await.unwrap();
     tx.commit().await.unwrap();

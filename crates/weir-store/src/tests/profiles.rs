@@ -14,12 +14,6 @@ pub(super) fn profile(tenant_id: TenantId, name: &str) -> ProfileWrite {
     }
 }
 
-async fn publish(mut tx: Tx, tenant_id: TenantId) -> u64 {
-    let version = tx.rulebook().publish(tenant_id, None).await.unwrap().unwrap();
-    tx.commit().await.unwrap();
-    version
-}
-
 #[tokio::test]
 async fn profile_is_written_read_changed_and_deleted() {
     let database = database().await;
@@ -65,7 +59,7 @@ async fn written_and_removed_profiles_reach_the_gates() {
     let write = profile(tenant_id, "nginx");
     let mut tx = tenant_tx(&database.app, tenant_id).await;
     tx.profiles().insert(&write, &Actor::System).await.unwrap();
-    let version = publish(tx, tenant_id).await;
+    let version = tx.publish(tenant_id, None).await.unwrap().unwrap();
     let changes = database.gate.load_rulebook(Some(held.version)).await.unwrap();
     let changed = &changes.tenants[0];
     assert_eq!((changes.version.number, changed.rules.len()), (version, 0));
@@ -74,7 +68,7 @@ async fn written_and_removed_profiles_reach_the_gates() {
 
     let mut tx = tenant_tx(&database.app, tenant_id).await;
     tx.profiles().delete(tenant_id, write.id, None).await.unwrap().unwrap();
-    publish(tx, tenant_id).await;
+    tx.publish(tenant_id, None).await.unwrap().unwrap();
     let changes = database.gate.load_rulebook(Some(changes.version)).await.unwrap();
     let remaining = changes.tenants[0].remaining.clone().unwrap();
     assert_eq!((remaining.profiles, remaining.rules), (vec![unchanged], vec![rule.id]));
@@ -88,7 +82,7 @@ async fn change_to_which_a_profile_refers_is_not_deleted() {
     let write = profile(tenant_id, "edge");
     let mut tx = tenant_tx(&database.app, tenant_id).await;
     tx.profiles().insert(&write, &Actor::System).await.unwrap();
-    let version = publish(tx, tenant_id).await;
+    let version = tx.publish(tenant_id, None).await.unwrap().unwrap();
     let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();
     raw(&mut tx, "UPDATE rulebook_versions SET version = version + 20000").await.unwrap();
     tx.commit().await.unwrap();

@@ -3,17 +3,7 @@
 use weir_local::Relay;
 
 use super::*;
-use crate::Role;
-use crate::test_support::{connect, login_url};
-
-/// A store with connections that go through a relay, and that has used each of its connections.
-async fn relayed(role: Role) -> (Store, Relay, TestDatabase) {
-    let database = database().await;
-    let port = weir_local::shared::postgres().port();
-    let relay = Relay::start(port).unwrap();
-    let url = login_url(&database.name, role).replace(&port.to_string(), &relay.port().to_string());
-    (connect(&url, role), relay, database)
-}
+use crate::test_support::relayed_database;
 
 /// The number of round trips of a call, after one that opens the connections.
 async fn round_trips<T>(relay: &Relay, call: impl AsyncFn() -> T) -> u64 {
@@ -25,7 +15,8 @@ async fn round_trips<T>(relay: &Relay, call: impl AsyncFn() -> T) -> u64 {
 
 #[tokio::test]
 async fn poll_of_a_gate_and_its_heartbeat_are_one_round_trip_each() {
-    let (gate, relay, _database) = relayed(Role::Gate).await;
+    let (database, relay) = relayed_database().await;
+    let gate = &database.gate;
     assert_eq!(round_trips(&relay, async || gate.rulebook_version().await.unwrap()).await, 1);
     let beat = super::gates::beat();
     let minute = std::time::Duration::from_mins(1);
@@ -34,7 +25,8 @@ async fn poll_of_a_gate_and_its_heartbeat_are_one_round_trip_each() {
 
 #[tokio::test]
 async fn change_is_loaded_in_one_round_trip() {
-    let (gate, relay, database) = relayed(Role::Gate).await;
+    let (database, relay) = relayed_database().await;
+    let gate = &database.gate;
     let (tenant_id, _) = full_tenant(&database, "a@example.com").await;
     let held = gate.rulebook_version().await.unwrap();
     write_rule(&database.app, rule(tenant_id, "second")).await;
@@ -43,8 +35,9 @@ async fn change_is_loaded_in_one_round_trip() {
 }
 
 #[tokio::test]
-async fn caller_and_ceilings_of_a_request_are_one_round_trip_each() {
-    let (app, relay, database) = relayed(Role::App).await;
+async fn callers_and_ceilings_of_a_request_are_one_round_trip_each() {
+    let (database, relay) = relayed_database().await;
+    let app = &database.app;
     let owner = user(&database.app, "a@example.com").await;
     let (tenant_id, _) = tenant(&database.app, owner).await;
     let session = accounts::session(owner);
@@ -56,17 +49,51 @@ async fn caller_and_ceilings_of_a_request_are_one_round_trip_each() {
     assert_eq!(round_trips(&relay, caller).await, 1);
     let ceilings = async || app.ceilings_of(tenant_id).await.unwrap();
     assert_eq!(round_trips(&relay, ceilings).await, 1);
+    let new = key(tenant_id);
+    let mut tx = tenant_tx(app, tenant_id).await;
+    tx.keys().insert(&new).await.unwrap();
+    tx.commit().await.unwrap();
+    let key = async || app.authenticate_key(&new.digest, NOW).await.unwrap().unwrap();
+    assert_eq!(round_trips(&relay, key).await, 1);
 }
 
 #[tokio::test]
 async fn transaction_begins_and_ends_with_one_round_trip_each() {
-    let (app, relay, _database) = relayed(Role::App).await;
+    let (database, relay) = relayed_database().await;
+    let app = &database.app;
     let transaction = async || {
         let mut tx = app.begin("tests", Scope::Service).await.unwrap();
         raw(&mut tx, "SELECT").await.unwrap();
         tx.commit().await.unwrap();
     };
     assert_eq!(round_trips(&relay, transaction).await, 3);
+}
+
+#[tokio::test]
+async fn statements_without_an_answer_travel_with_the_next_one() {
+    let (database, relay) = relayed_database().await;
+    let (tenant_id, _) = full_tenant(&database, "a@example.com").await;
+    let change = async || {
+        let claim = crate::Claim {
+            key: uuid::Uuid::from_u128(next()).to_string(),
+            ..super::idempotency::claim(tenant_id)
+        };
+        let begun = database.app.begin_change("tests", tenant_id, Some(&claim)).await.unwrap();
+        assert_eq!(begun.claimed, Some(crate::Claimed::Fresh));
+        let mut tx = begun.tx;
+        let name = format!("rule-{}", next());
+        tx.rules().insert(&rule(tenant_id, &name), &Actor::System).await.unwrap();
+        tx.audit().append(&super::audit::entry(Some(tenant_id), Actor::System));
+        tx.idempotency().finish(&claim, 201, &json!({ "rulebook_version": 0 }));
+        let version = tx.publish(tenant_id, Some(&claim.key)).await.unwrap().unwrap();
+        let body = json!({ "rulebook_version": version });
+        let again = database.app.begin_change("tests", tenant_id, Some(&claim)).await.unwrap();
+        assert_eq!(again.claimed, Some(crate::Claimed::Replay { status: 201, body }));
+    };
+    change().await;
+    // To begin, to write the rule, to end, and to begin the repeat, which is rolled back afterwards.
+    let trips = round_trips(&relay, change).await;
+    assert!((4..=6).contains(&trips), "{trips}");
 }
 
 /// Each kind of literal is the value that an argument would be, whatever the settings of the server.

@@ -16,11 +16,8 @@ async fn newest(store: &Store) -> u64 {
 }
 
 /// Publishes the transaction's changes of a tenant, commits, and returns the version.
-async fn publish(mut tx: Tx, tenant_id: TenantId) -> Option<u64> {
-    let version = tx.rulebook().publish(tenant_id, None).await.unwrap();
-    tx.commit().await.unwrap();
-    version
-}
+/// Publishes the tenant in scope and leaves the transaction open.
+const PUBLISH: &str = "SELECT weir_publish(current_setting('weir.tenant')::uuid, NULL)";
 
 #[tokio::test]
 async fn versions_have_no_gap_and_no_duplicate_under_concurrency() {
@@ -37,9 +34,12 @@ async fn versions_have_no_gap_and_no_duplicate_under_concurrency() {
         writers.spawn(async move {
             let mut tx = tenant_tx(&app, tenant_id).await;
             tx.keys().insert(&key(tenant_id)).await.unwrap();
-            let version = tx.rulebook().publish(tenant_id, None).await.unwrap().unwrap();
             // Every third transaction is rolled back, so another one gets its version.
-            if n % 3 == 0 { None } else { tx.commit().await.map(|()| version).ok() }
+            if n % 3 == 0 {
+                raw(&mut tx, PUBLISH).await.unwrap();
+                return None;
+            }
+            tx.publish(tenant_id, None).await.unwrap()
         });
     }
     let versions: BTreeSet<u64> = writers.join_all().await.into_iter().flatten().collect();
@@ -59,7 +59,7 @@ async fn open_bulk_write_of_one_tenant_delays_no_revocation_of_another() {
     let rows = (0..5_000).map(|_| override_of(busy, rule.id)).map(|new| (new.id, new.body));
     let rows = crate::OverrideBulk { tenant_id: busy, rows: rows.collect(), now: NOW };
     assert_eq!(bulk.overrides().upsert_many(&rows).await.unwrap(), 5_000);
-    bulk.audit().append(&audit::entry(Some(busy), Actor::System)).await.unwrap();
+    bulk.audit().append(&audit::entry(Some(busy), Actor::System));
 
     let revoke = async {
         let mut tx = tenant_tx(&database.app, other).await;
@@ -67,12 +67,12 @@ async fn open_bulk_write_of_one_tenant_delays_no_revocation_of_another() {
         tx.tenants().begin_change(other).await.unwrap();
         let keys = tx.keys().list(other, &first_page()).await.unwrap().items;
         tx.keys().revoke(other, keys[0].id, NOW).await.unwrap().unwrap();
-        tx.audit().append(&audit::entry(Some(other), Actor::System)).await.unwrap();
-        publish(tx, other).await
+        tx.audit().append(&audit::entry(Some(other), Actor::System));
+        tx.publish(other, None).await.unwrap()
     };
     let revoked = timeout(DEADLINE, revoke).await.expect("the revocation waits for no lock");
     assert_eq!(revoked, Some(held.number + 1));
-    assert_eq!(publish(bulk, busy).await, Some(held.number + 2));
+    assert_eq!(bulk.publish(busy, None).await.unwrap(), Some(held.number + 2));
 
     let changes = database.gate.load_rulebook(Some(held)).await.unwrap();
     let count = |id| {
@@ -109,8 +109,8 @@ async fn unserved_change_raises_no_version_and_takes_the_next_number_of_the_tena
     let number = tx.tenants().begin_change(tenant_id).await.unwrap();
     tx.invitations().replace(&accounts::invitation(tenant_id)).await.unwrap();
     tx.tenants().change(tenant_id, Some("Renamed"), Some(true), Some(true)).await.unwrap();
-    tx.audit().append(&audit::entry(Some(tenant_id), Actor::System)).await.unwrap();
-    assert_eq!(publish(tx, tenant_id).await, None);
+    tx.audit().append(&audit::entry(Some(tenant_id), Actor::System));
+    assert_eq!(tx.publish(tenant_id, None).await.unwrap(), None);
     assert_eq!(database.app.rulebook_version().await.unwrap(), before);
     let mut tx = tenant_tx(&database.app, tenant_id).await;
     assert_eq!(tx.tenants().begin_change(tenant_id).await.unwrap(), number + 1);
@@ -150,7 +150,7 @@ async fn transaction_that_publishes_twice_loses_neither_change() {
     let mut tx = tenant_tx(&database.app, tenant_id).await;
     for name in ["second", "third"] {
         tx.rules().insert(&rule(tenant_id, name), &Actor::System).await.unwrap();
-        tx.rulebook().publish(tenant_id, None).await.unwrap().unwrap();
+        raw(&mut tx, PUBLISH).await.unwrap();
     }
     tx.commit().await.unwrap();
     let changes = database.gate.load_rulebook(Some(held)).await.unwrap();
@@ -198,7 +198,7 @@ async fn gate_loads_writes_and_deletions_after_its_version() {
     let second = write_rule(&database.app, rule(stays, "second")).await;
     let mut tx = tenant_tx(&database.app, goes).await;
     assert!(tx.tenants().delete(goes).await.unwrap());
-    let version = publish(tx, goes).await.unwrap();
+    let version = tx.publish(goes, None).await.unwrap().unwrap();
 
     let changes = database.gate.load_rulebook(Some(all.version)).await.unwrap();
     assert_eq!((changes.version.number, &changes.deleted[..]), (version, &[goes][..]));
@@ -214,7 +214,7 @@ async fn gate_loads_writes_and_deletions_after_its_version() {
 
     let mut tx = tenant_tx(&database.app, stays).await;
     tx.rules().delete(stays, first.id, None).await.unwrap().unwrap();
-    publish(tx, stays).await.unwrap();
+    tx.publish(stays, None).await.unwrap().unwrap();
     let changes = database.gate.load_rulebook(Some(changes.version)).await.unwrap();
     let remaining = changes.tenants[0].remaining.clone().unwrap();
     assert_eq!((remaining.rules, remaining.overrides), (vec![second.id], Vec::new()));
@@ -232,10 +232,10 @@ async fn removed_override_is_recorded_and_the_remaining_ids_are_loaded() {
     let second = override_of(tenant_id, rule.id);
     let mut tx = tenant_tx(&database.app, tenant_id).await;
     tx.overrides().insert(&second).await.unwrap();
-    publish(tx, tenant_id).await.unwrap();
+    tx.publish(tenant_id, None).await.unwrap().unwrap();
     let mut tx = tenant_tx(&database.app, tenant_id).await;
     tx.overrides().delete(tenant_id, second.id, None).await.unwrap().unwrap();
-    publish(tx, tenant_id).await.unwrap();
+    tx.publish(tenant_id, None).await.unwrap().unwrap();
 
     let changes = database.gate.load_rulebook(Some(held)).await.unwrap();
     let changed = &changes.tenants[0];
@@ -282,7 +282,7 @@ async fn suspension_and_revocation_reach_the_gates_and_use_of_a_key_does_not() {
     let key_id = before.tenants[0].keys[0].id;
     let mut tx = tenant_tx(&database.app, tenant_id).await;
     tx.tenants().set_suspended(tenant_id, true).await.unwrap().unwrap();
-    let suspended = publish(tx, tenant_id).await.unwrap();
+    let suspended = tx.publish(tenant_id, None).await.unwrap().unwrap();
     let mut tx = database.gate.begin("tests", Scope::Service).await.unwrap();
     tx.keys().used(&[(tenant_id, key_id, NOW)]).await.unwrap();
     tx.commit().await.unwrap();
@@ -292,7 +292,7 @@ async fn suspension_and_revocation_reach_the_gates_and_use_of_a_key_does_not() {
 
     let mut tx = tenant_tx(&database.app, tenant_id).await;
     tx.keys().revoke(tenant_id, key_id, NOW).await.unwrap().unwrap();
-    publish(tx, tenant_id).await.unwrap();
+    tx.publish(tenant_id, None).await.unwrap().unwrap();
     let after = database.gate.load_rulebook(Some(after.version)).await.unwrap();
     assert_eq!(after.tenants[0].keys[0].revoked_at, Some(NOW));
     let whole = database.gate.load_rulebook(None).await.unwrap();
@@ -358,7 +358,7 @@ async fn old_changes_are_deleted_unless_a_row_refers_to_them() {
     write.body.name = "renamed".to_owned();
     let mut tx = tenant_tx(&database.app, tenant_id).await;
     tx.rules().update(&write, 1, &Actor::System).await.unwrap().unwrap();
-    publish(tx, tenant_id).await.unwrap();
+    tx.publish(tenant_id, None).await.unwrap().unwrap();
     let delete = async || {
         let mut tx = database.app.begin("tests", Scope::Service).await.unwrap();
         let deleted = tx.housekeeping().delete_old_changes().await.unwrap();
@@ -387,7 +387,7 @@ async fn load_of_changes_that_the_server_cancelled_is_repeated_with_more_time() 
     let held = database.gate.load_rulebook(None).await.unwrap().version;
     let mut tx = tenant_tx(&database.app, tenant_id).await;
     tx.keys().insert(&key(tenant_id)).await.unwrap();
-    let published = publish(tx, tenant_id).await.unwrap();
+    let published = tx.publish(tenant_id, None).await.unwrap().unwrap();
     let mut slow = database.owner.begin("tests", Scope::Service).await.unwrap();
     raw(&mut slow, "LOCK TABLE rules IN ACCESS EXCLUSIVE MODE").await.unwrap();
 

@@ -1,7 +1,7 @@
 //! Revisions, names and pages of rules.
 
 use super::*;
-use crate::{Constraint, RuleAfter, RuleCounts, RuleFilter, RuleRow};
+use crate::{Constraint, RuleAfter, RuleFilter, RuleRow};
 
 async fn with_tenant() -> (TestDatabase, TenantId) {
     let database = database().await;
@@ -23,7 +23,8 @@ async fn update_counts_revisions_and_stores_each() {
     let actor = Actor::Key { id, name: "deploy".to_owned() };
     let row = tx.rules().update(&write, 1, &actor).await.unwrap().unwrap();
     assert_eq!((row.revision, row.rulebook_version), (2, 0));
-    let version = tx.rulebook().publish(tenant_id, None).await.unwrap().unwrap();
+    let version = tx.publish(tenant_id, None).await.unwrap().unwrap();
+    let mut tx = tenant_tx(&database.app, tenant_id).await;
     let row = RuleRow { rulebook_version: version, ..row };
     assert_eq!((row.created_at, row.updated_at), (NOW, write.now));
     assert_eq!(tx.rules().find(tenant_id, row.id).await.unwrap().as_ref(), Some(&row));
@@ -149,8 +150,8 @@ async fn list_is_sorted_filtered_and_paged_without_gaps() {
     };
     let found = tx.rules().list(tenant_id, &filter, &first_page()).await.unwrap().items;
     assert_eq!(found.len(), 2);
-    let counts = tx.rules().count(tenant_id, "api").await.unwrap();
-    assert_eq!(counts, RuleCounts { in_tenant: 6, in_namespace: 5 });
+    let others = tx.rules().others(tenant_id, "api", RuleId::new(NOW, next())).await.unwrap();
+    assert_eq!((others.in_tenant, others.in_namespace), (6, 5));
 }
 
 #[tokio::test]

@@ -295,8 +295,7 @@ async fn existing_rows_keep_their_versions_when_tenants_get_sequences() {
     let mut tx = tenant_tx(&app, one).await;
     assert_eq!(tx.tenants().begin_change(one).await.unwrap(), 8, "keys had version 7");
     tx.keys().revoke(one, KeyId::from_u128(1), NOW).await.unwrap().unwrap();
-    assert_eq!(tx.rulebook().publish(one, None).await.unwrap(), Some(8));
-    tx.commit().await.unwrap();
+    assert_eq!(tx.publish(one, None).await.unwrap(), Some(8));
     let changes = gate.load_rulebook(Some(all.version)).await.unwrap();
     assert_eq!(changes.tenants.iter().map(shown).collect::<Vec<_>>(), [(one, 8, 1, 0)]);
 }

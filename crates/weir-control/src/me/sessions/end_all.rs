@@ -20,7 +20,7 @@ pub(crate) async fn end_all(
     let mut tx = person.begin(&control, "me.sessions.end_all").await?;
     let ended = tx.sessions().revoke_all(person.user_id, None, control.clock.now()).await?;
     let own = sessions::own_audit(&control, person.actor(), &person.origin, "user.sessions_end");
-    tx.audit().append(&NewAudit { after: Some(json!({ "ended": ended })), ..own }).await?;
+    tx.audit().append(&NewAudit { after: Some(json!({ "ended": ended })), ..own });
     tx.commit().await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -136,7 +136,7 @@ impl SignIn<'_> {
             after: Some(json!({ "issuer": self.issuer })),
             ..sessions::own_audit(control, actor, self.origin, action)
         };
-        tx.audit().append(&entry).await?;
+        tx.audit().append(&entry);
         tx.commit().await?;
         Ok(Found::Session { token, email })
     }

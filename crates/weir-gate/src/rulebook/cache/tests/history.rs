@@ -71,14 +71,16 @@ impl History {
             return;
         }
         let Some(done) = self.make(&mut tx, tenant).await else { return };
+        if self.below(8) == 0 {
+            return;
+        }
+        // A change that only commits is published too.
         if self.below(2) > 0 {
-            // Without this call the commit publishes the change.
-            tx.rulebook().publish(tenant, None).await.unwrap();
-        }
-        if self.below(8) > 0 {
+            tx.publish(tenant, None).await.unwrap();
+        } else {
             tx.commit().await.unwrap();
-            self.done.insert(done);
         }
+        self.done.insert(done);
     }
 
     pub(super) async fn tenant(&mut self) -> TenantId {
