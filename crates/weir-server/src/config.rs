@@ -9,7 +9,7 @@ use clap::Args;
 pub use self::control::{
     ControlArgs, ControlSettings, jwt_key_of_environment, signing_keys, webhook_key_of_environment,
 };
-pub use self::database::{DatabaseArgs, MigrateArgs, Migration};
+pub use self::database::{DatabaseArgs, DatabaseSettings, MigrateArgs, Migration};
 pub use self::decisions::{DecisionSettings, Destination};
 pub use self::gate::{GateArgs, GateSettings};
 pub use self::listener::{ListenerArgs, ListenerSettings};
@@ -37,6 +37,9 @@ pub struct ServeArgs {
     pub roles: String,
     #[command(flatten)]
     pub database: DatabaseArgs,
+    /// Connections of each plane to Postgres, 2 to 1,000
+    #[arg(long, env = "WEIR_DATABASE_CONNECTIONS", default_value = "10")]
+    pub database_connections: String,
     #[command(flatten)]
     pub redis: RedisArgs,
     #[command(flatten)]
@@ -81,6 +84,8 @@ impl Settings {
         } else {
             database_url.clone()
         };
+        let connections_max = problems.database_connections(&args.database_connections);
+        let plane = |url| DatabaseSettings { url, connections_max };
         let redis = problems.redis(&args.redis);
         let redis_budget = problems.budget(&args.redis.redis_budget_ms);
         let listener = problems.listener(&args.listener);
@@ -88,9 +93,9 @@ impl Settings {
         // The settings of a plane that does not run are checked too.
         let mail = args.mail.parse(&mut problems);
         let oidc = args.oidc.parse(&mut problems, args.mail.dashboard_url.as_deref());
-        let shared = (listener.clone(), database_url, redis.clone());
+        let shared = (listener.clone(), plane(database_url), redis.clone());
         let control = args.control.parse(&mut problems, runs_control, shared, (mail, oidc));
-        let shared = (listener.clone(), gate_database_url, redis);
+        let shared = (listener.clone(), plane(gate_database_url), redis);
         let reach = control.as_ref().map(|control| control.webhook_reach).unwrap_or_default();
         let gate = args.gate.parse(&mut problems, shared, redis_budget, reach);
         problems.none()?;

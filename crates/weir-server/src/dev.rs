@@ -26,7 +26,8 @@ use weir_store::Role;
 use self::addresses::Addresses;
 use self::private_file::write_private;
 use crate::config::{
-    ControlSettings, GateSettings, ListenerSettings, MailArgs, Migration, OidcArgs,
+    ControlSettings, DatabaseSettings, GateSettings, ListenerSettings, MailArgs, Migration,
+    OidcArgs,
 };
 use crate::running::Running;
 use crate::serve;
@@ -209,7 +210,7 @@ fn gate_settings(
         rls: None,
         listener: ListenerSettings::of_one_machine(),
         url: url.to_owned(),
-        database_url: SecretString::from(addresses.gate_database_url.clone()),
+        database: DatabaseSettings::of_one_machine(&addresses.gate_database_url),
         redis: weir_redis::client(&addresses.redis_url)?,
         redis_budget: Duration::from_millis(args.redis_budget_ms),
         state_dir: Some(data_dir.join(format!("gate-{}", listen.port() - port))),
@@ -235,7 +236,7 @@ fn control_settings(
     Ok(ControlSettings {
         listen,
         listener: ListenerSettings::of_one_machine(),
-        database_url: SecretString::from(addresses.control_database_url.clone()),
+        database: DatabaseSettings::of_one_machine(&addresses.control_database_url),
         redis: weir_redis::client(&addresses.redis_url)?,
         signup: Signup::Open,
         signing_keys: vec![signing_key(&data_dir.join("jwt.key"))?],

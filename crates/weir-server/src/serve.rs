@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use secrecy::ExposeSecret as _;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use weir_control::{
@@ -24,7 +23,7 @@ use weir_redis::deferred::DeferredJobs;
 use weir_redis::limiter::{Limiter, LimiterSettings};
 use weir_redis::placement::LAYOUT;
 use weir_redis::signal::Signal;
-use weir_store::{PoolSettings, Role, Store, StoreError};
+use weir_store::{Role, Store, StoreError};
 use weir_trace::{TraceSettings, Traces};
 use weir_webhook::{Sealing, Sender};
 
@@ -156,9 +155,7 @@ pub fn start_control(
     listener: TcpListener,
     running: &Running,
 ) -> anyhow::Result<Plane> {
-    let store =
-        Store::connect(settings.database_url.expose_secret(), Role::App, &PoolSettings::default())
-            .context("read the address of postgres")?;
+    let store = settings.database.connect(Role::App)?;
     confine(store.clone(), "the control plane", running);
     migrate::compare_schema(store.clone(), "the control plane", running);
     compare_layout(store.clone(), running);
@@ -227,9 +224,7 @@ pub fn start_gate(
     listener: TcpListener,
     running: &Running,
 ) -> anyhow::Result<Plane> {
-    let store =
-        Store::connect(settings.database_url.expose_secret(), Role::Gate, &PoolSettings::default())
-            .context("read the address of postgres")?;
+    let store = settings.database.connect(Role::Gate)?;
     let rls = settings.rls.map(listen).transpose()?;
     confine(store.clone(), "the gate", running);
     migrate::compare_schema(store.clone(), "the gate", running);

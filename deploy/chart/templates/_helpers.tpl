@@ -98,6 +98,9 @@ containers:
       - { name: WEIR_DATABASE_URL_FILE, value: /run/weir/owner/database_url }
       - { name: WEIR_CONTROL_DATABASE_PASSWORD_FILE, value: /run/weir/owner/control_password }
       - { name: WEIR_GATE_DATABASE_PASSWORD_FILE, value: /run/weir/owner/gate_password }
+      {{- if $root.Values.secrets.owner.backupPasswordKey }}
+      - { name: WEIR_BACKUP_DATABASE_PASSWORD_FILE, value: /run/weir/owner/backup_password }
+      {{- end }}
       {{- with $root.Values.settings.WEIR_DATABASE_INSECURE }}
       - { name: WEIR_DATABASE_INSECURE, value: {{ . | quote }} }
       {{- end }}
@@ -108,6 +111,7 @@ containers:
 volumes:
   {{- with $root.Values.secrets.owner }}
   {{- $items := dict "database_url" .databaseUrlKey "control_password" .controlPasswordKey "gate_password" .gatePasswordKey }}
+  {{- if .backupPasswordKey }}{{ $_ := set $items "backup_password" .backupPasswordKey }}{{ end }}
   {{- include "weir.secretVolume" (dict "name" "owner" "secret" .existingSecret "items" $items) | nindent 2 }}
   {{- end }}
   {{- include "weir.databaseCaVolume" $root | nindent 2 }}

@@ -10,6 +10,7 @@ use weir_redis::Client;
 use weir_store::Retention;
 use weir_webhook::Reach;
 
+use super::database::DatabaseSettings;
 use super::listener::ListenerSettings;
 use super::mail::MailSettings;
 use super::oidc::OidcSettings;
@@ -49,7 +50,7 @@ pub struct ControlArgs {
 pub struct ControlSettings {
     pub listen: SocketAddr,
     pub listener: ListenerSettings,
-    pub database_url: SecretString,
+    pub database: DatabaseSettings,
     pub redis: Client,
     pub signup: Signup,
     pub signing_keys: Vec<SigningKey>,
@@ -67,10 +68,10 @@ impl ControlArgs {
         &self,
         problems: &mut Problems,
         signs: bool,
-        shared: (ListenerSettings, SecretString, Option<Client>),
+        shared: (ListenerSettings, DatabaseSettings, Option<Client>),
         (mail, oidc): (Option<MailSettings>, Option<OidcSettings>),
     ) -> Option<ControlSettings> {
-        let (listener, database_url, redis) = shared;
+        let (listener, database, redis) = shared;
         let listen = problems.address("WEIR_CONTROL_ADDR", &self.control_addr);
         let signup = problems.signup(&self.signup);
         let gate_origins = problems.origins("WEIR_GATE_ORIGINS", &self.gate_origins);
@@ -85,7 +86,7 @@ impl ControlArgs {
         Some(ControlSettings {
             listen,
             listener,
-            database_url,
+            database,
             redis: redis?,
             signup,
             signing_keys,

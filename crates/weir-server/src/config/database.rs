@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+use anyhow::Context as _;
 use clap::Args;
 use secrecy::{ExposeSecret as _, SecretString};
+use weir_store::{PoolSettings, Role, Store};
 
 use super::gate::GateArgs;
 use super::problems::Problems;
@@ -49,6 +51,30 @@ pub struct MigrateArgs {
     /// Only create the roles that a dump names, on a server into which it is restored next
     #[arg(long)]
     pub roles_only: bool,
+}
+
+/// Checked settings of the connections of a plane.
+#[derive(Debug, Clone)]
+pub struct DatabaseSettings {
+    /// The address of Postgres, with the login of the plane.
+    pub url: SecretString,
+    pub connections_max: u32,
+}
+
+impl DatabaseSettings {
+    /// The settings of `weir dev`.
+    pub fn of_one_machine(url: &str) -> Self {
+        let PoolSettings { max_connections: connections_max, .. } = PoolSettings::default();
+        Self { url: url.into(), connections_max }
+    }
+
+    /// A pool that connects when it is used.
+    pub fn connect(&self, role: Role) -> anyhow::Result<Store> {
+        let settings =
+            PoolSettings { max_connections: self.connections_max, ..PoolSettings::default() };
+        Store::connect(self.url.expose_secret(), role, &settings)
+            .context("read the address of postgres")
+    }
 }
 
 /// Checked settings of `weir migrate`.
@@ -98,6 +124,16 @@ impl Problems {
         let file = args.database_url_file.as_ref();
         let url = self.secret("WEIR_DATABASE_URL", args.database_url.as_deref(), file);
         self.postgres_url("WEIR_DATABASE_URL", url, args)
+    }
+
+    pub(super) fn database_connections(&mut self, text: &str) -> u32 {
+        match text.parse() {
+            Ok(connections @ 2..=1_000) => connections,
+            _ => {
+                self.add("WEIR_DATABASE_CONNECTIONS must be from 2 to 1000");
+                2
+            }
+        }
     }
 
     /// The address with the login of the gate.

@@ -12,6 +12,7 @@ use weir_redis::Client;
 use weir_trace::TraceSettings;
 use weir_webhook::{Reach, SealingKey};
 
+use super::database::DatabaseSettings;
 use super::decisions::{DecisionArgs, DecisionSettings};
 use super::listener::ListenerSettings;
 use super::problems::Problems;
@@ -76,7 +77,7 @@ pub struct GateSettings {
     pub rls: Option<SocketAddr>,
     pub listener: ListenerSettings,
     pub url: String,
-    pub database_url: SecretString,
+    pub database: DatabaseSettings,
     pub redis: Client,
     pub redis_budget: Duration,
     pub state_dir: Option<PathBuf>,
@@ -97,11 +98,11 @@ impl GateArgs {
     pub(super) fn parse(
         &self,
         problems: &mut Problems,
-        shared: (ListenerSettings, SecretString, Option<Client>),
+        shared: (ListenerSettings, DatabaseSettings, Option<Client>),
         redis_budget: Duration,
         webhook_reach: Reach,
     ) -> Option<GateSettings> {
-        let (listener, database_url, redis) = shared;
+        let (listener, database, redis) = shared;
         let listen = problems.address("WEIR_GATE_ADDR", &self.gate_addr);
         let rls = self.rls_addr.as_deref().filter(|text| !text.is_empty());
         let rls = rls.map(|text| problems.address("WEIR_RLS_ADDR", text));
@@ -117,7 +118,7 @@ impl GateArgs {
             rls,
             listener,
             url: self.gate_url.clone().unwrap_or_else(|| format!("http://{listen}")),
-            database_url,
+            database,
             redis: redis?,
             redis_budget,
             state_dir: self.state_dir.clone(),

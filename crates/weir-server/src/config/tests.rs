@@ -9,9 +9,10 @@ fn args(given: &[&str]) -> ServeArgs {
 }
 
 /// Each setting with a value that it refuses.
-const WRONG: [[&str; 2]; 23] = [
+const WRONG: [[&str; 2]; 24] = [
     ["--log", "[["],
     ["--roles", "control,gat"],
+    ["--database-connections", "1"],
     ["--redis-url", "http://x"],
     ["--control-addr", "nowhere"],
     ["--signup", "maybe"],
@@ -50,6 +51,7 @@ fn all_problems_are_reported_at_once() {
         "WEIR_GATE_ORIGINS must",
         "WEIR_STATS must",
         "WEIR_OPERATIONS_ADDR must",
+        "WEIR_DATABASE_CONNECTIONS must be from 2 to 1000",
         "WEIR_CONNECTIONS_MAX must be from 1 to 1000000",
         "WEIR_CONNECTIONS_PER_ADDRESS_MAX must be from 1 to 1000000",
         "WEIR_OVERLOAD_WAIT_MS must be from 10 to 60000",
