@@ -1,7 +1,8 @@
 """A server that answers as the cases of conformance.json say, also wrongly. Prints its port.
 
-The address of a client is http://127.0.0.1:PORT/CASE/RUN: the position of the case, and any text that is new for each run. The n-th
-request of a run gets the n-th reply of the case, or the last one. GET CASE/RUN/requests returns the bodies that arrived.
+The address of a client is http://127.0.0.1:PORT/CASE/RUN: the position of the case (those of `concurrent` and `middleware` continue after
+`cases`), and any text that is new for each run. The n-th request of a run gets the n-th reply of the case, or the last one. GET
+CASE/RUN/requests returns what arrived: the path, the body, and the header `traceparent` of each.
 
 It also receives deferred jobs, at http://127.0.0.1:PORT/webhook. GET /webhook/ID returns the headers and the body of a job's message, or null.
 """
@@ -11,7 +12,8 @@ import json
 import pathlib
 import sys
 
-CASES = json.loads((pathlib.Path(__file__).parent / "conformance.json").read_text("utf-8"))["cases"]
+CONFORMANCE = json.loads((pathlib.Path(__file__).parent / "conformance.json").read_text("utf-8"))
+CASES = [*CONFORMANCE["cases"], *CONFORMANCE["concurrent"]["cases"], *CONFORMANCE["middleware"]["cases"]]
 ANSWER = {
     "allowed": True, "denied_by": [], "retry_after_ms": 0, "cache_for_ms": 0, "delay_ms": 0, "limit": None,
     "remaining": None, "reset_after_ms": None, "limits": [], "degraded": None, "rulebook_version": 1,
@@ -46,7 +48,7 @@ async def exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
     bodies = runs.setdefault((case, run), [])
     if rest == ["requests"]:
         return await send(writer, 200, json.dumps(bodies).encode())
-    bodies.append({"path": "/" + "/".join(rest), "body": json.loads(body or b"{}")})
+    bodies.append({"path": "/" + "/".join(rest), "body": json.loads(body or b"{}"), "traceparent": fields.get("traceparent")})
     replies = CASES[int(case)]["stub"]
     return await reply(writer, replies[min(len(bodies), len(replies)) - 1])
 
