@@ -1,18 +1,17 @@
 import { type Answer, type GateAnswer, readAnswer, readBatch } from "./answer.js";
+import { BATCH_MAX, Batcher, notAnAnswer } from "./batcher.js";
 import { DenialCache } from "./cache.js";
 import { type Deferral, type DeferOptions, type DeferredJob, readDeferral, readDeferredJob } from "./deferral.js";
 import { WeirError } from "./errors.js";
 import { ENDED, type Released, type Renewed, readReleased, readRenewed } from "./lease.js";
-import { type Options, type Settings, readOptions, readTimeout } from "./options.js";
-import { type Attributes, type ChargedRequest, type CheckOptions, type CheckRequest, body, cacheKey } from "./request.js";
+import { type Options, type Settings, knownOnly, readOptions, readTimeout } from "./options.js";
+import { type Attributes, type ChargedRequest, type CheckCall, type CheckRequest, body, cacheKey } from "./request.js";
 import { type Committed, NOTHING, Reservation, type ReserveOptions, readCommitted, readReservation } from "./reservation.js";
 import { DECISION, type Exchange, type Reply, exchange } from "./transport.js";
 
-export interface WaitOptions extends CheckOptions {
+export interface WaitOptions extends CheckCall {
   /** The longest time to wait for units, in milliseconds. */
   maxMs: number;
-  /** Ends the wait: `wait` rejects with the signal's reason. */
-  signal?: AbortSignal;
 }
 
 /** The options of `record`. */
@@ -31,9 +30,13 @@ export interface RefundOptions extends ReportOptions {
 export class Weir {
   readonly #settings: Settings;
   readonly #cache: DenialCache;
+  readonly #batcher: Batcher;
 
   constructor(options: Options) {
     this.#settings = readOptions(options);
+    this.#batcher = new Batcher(this.#settings, ({ path, json, repeatable, ...rest }) =>
+      this.#exchange({ method: "POST", path, body: json, accepted: DECISION, ...rest }, repeatable),
+    );
     this.#cache = new DenialCache(this.#settings.cacheSize);
   }
 
@@ -41,18 +44,22 @@ export class Weir {
    * Asks whether an action is allowed, and takes its cost if it is. A denial is an answer, not an error.
    *
    * If no gate decides, `onError` does and the answer's `degraded` is `client`. Rejects with a `WeirError` of the kind
-   * `refused` if the request itself is wrong.
+   * `refused` if the request itself is wrong. Checks that begin during others travel together.
    */
-  async check(namespace: string, attributes: Attributes, options: CheckOptions = {}): Promise<Answer> {
-    const request = { namespace, attributes, ...options };
+  async check(namespace: string, attributes: Attributes, options: CheckCall = {}): Promise<Answer> {
+    knownOnly("check", options, CHECK_OPTIONS);
+    const { signal, ...rest } = options;
+    const request = { namespace, attributes, ...rest };
     const cacheable = options.peek !== true && options.idempotencyKey === undefined;
     const key = cacheable ? cacheKey(request) : "";
-    const sentAt = this.#settings.now();
-    const cached = cacheable ? this.#cache.get(key, sentAt) : null;
+    const cached = cacheable ? this.#cache.get(key, this.#settings.now()) : null;
     if (cached !== null) return cached;
     const { generation } = this.#cache;
     try {
-      const gate = await this.#decide("/check", request);
+      const sent = this.#withRetryKey("/check", request);
+      const repeatable = sent.peek === true || sent.idempotencyKey !== undefined;
+      const traceparent = this.#settings.traceparent();
+      const { gate, sentAt } = await this.#batcher.ask({ json: JSON.stringify(body(sent)), repeatable, traceparent, signal });
       if (cacheable) this.#cache.insert(key, gate, sentAt, generation);
       return gate.answer;
     } catch (error) {
@@ -61,7 +68,7 @@ export class Weir {
   }
 
   /** The answer of a check that takes nothing. */
-  peek(namespace: string, attributes: Attributes, options: { cost?: number } = {}): Promise<Answer> {
+  peek(namespace: string, attributes: Attributes, options: { cost?: number; signal?: AbortSignal } = {}): Promise<Answer> {
     return this.check(namespace, attributes, { ...options, peek: true });
   }
 
@@ -213,37 +220,39 @@ export class Weir {
   }
 
   /**
-   * Checks until the action is allowed, and waits as the answers say. Returns the denial if it cannot be allowed before
-   * `maxMs`. The delay of a leaky bucket is waited for in full, because its units are already taken.
+   * Checks until the action is allowed, and waits as the answers say, after a denial up to `retrySpreadMs` longer. Returns the denial if it
+   * cannot be allowed before `maxMs`. The delay of a leaky bucket is waited for in full, because its units are already taken.
    */
   async wait(namespace: string, attributes: Attributes, options: WaitOptions): Promise<Answer> {
-    const { maxMs, signal, ...checkOptions } = options;
+    const { maxMs, ...call } = options;
+    const { signal } = call;
     if (!(maxMs >= 0)) throw new RangeError("maxMs: 0 or more");
-    const { now, sleep } = this.#settings;
+    const { now, sleep, random, retrySpreadMs } = this.#settings;
     const until = now() + maxMs;
     for (;;) {
       signal?.throwIfAborted();
-      const answer = await this.check(namespace, attributes, checkOptions);
+      const answer = await this.check(namespace, attributes, call);
       const ms = answer.allowed ? answer.delayMs : answer.retryAfterMs;
       const tooLong = ms === null || (!answer.allowed && now() + ms > until);
       if (tooLong) return answer;
-      if (ms > 0) await sleep(ms, signal);
+      const spread = answer.allowed ? 0 : Math.min(Math.floor(random() * Math.min(retrySpreadMs, ms)), Math.floor(until - now() - ms));
+      if (ms > 0) await sleep(ms + spread, signal);
       if (answer.allowed) return answer;
     }
   }
 
-  async #decide(path: Path, request: ChargedRequest): Promise<GateAnswer> {
+  /** Sends a record or refund, which is 200 whether it is allowed or not. */
+  async #decide(path: "/record" | "/refund", request: ChargedRequest): Promise<GateAnswer> {
     const { status, body: answer } = await this.#send(
       path,
       body(this.#withRetryKey(path, request)),
-      this.#settings.retry || request.peek === true,
+      this.#settings.retry,
     );
     const gate = readAnswer(answer);
-    const decided = status === (gate.answer.allowed ? 200 : 429);
-    // A report is no admission, so it is 200 either way. A record names the units that it took.
-    const reported = path !== "/check" && status === 200;
+    const reported = status === 200 || !gate.answer.allowed;
+    // A record names the units that it took.
     const confirmed = path !== "/record" || status !== 200 || gate.answer.charged !== null;
-    if (!(decided || reported) || !confirmed) throw notAnAnswer(status);
+    if (!reported || !confirmed) throw notAnAnswer(status);
     return gate;
   }
 
@@ -257,20 +266,25 @@ export class Weir {
   /** Posts a request; once more if the connection failed, and `repeatable`. */
   #send(path: string, request: object, repeatable: boolean, options: SendOptions = {}): Promise<Reply> {
     const { accepted = DECISION, timeoutMs = this.#settings.timeoutMs } = options;
-    return this.#exchange({ method: "POST", path, body: JSON.stringify(request), accepted }, timeoutMs, repeatable);
+    return this.#exchange({ method: "POST", path, body: JSON.stringify(request), accepted, ...this.#now(timeoutMs) }, repeatable);
   }
 
   /** Asks about a deferred job. */
   #ask(method: "GET" | "DELETE", id: string, accepted: readonly number[], repeatable: boolean): Promise<Reply> {
     const path = `/deferred/${encodeURIComponent(id)}`;
-    return this.#exchange({ method, path, body: null, accepted }, this.#settings.timeoutMs, repeatable);
+    return this.#exchange({ method, path, body: null, accepted, ...this.#now() }, repeatable);
   }
 
-  async #exchange(request: PathRequest, timeoutMs: number, repeatable: boolean): Promise<Reply> {
-    const { url, key } = this.#settings;
+  /** The deadline and the trace of a call that begins now. */
+  #now(timeoutMs = this.#settings.timeoutMs): Pick<Exchange, "deadline" | "traceparent"> {
+    return { deadline: performance.now() + timeoutMs, traceparent: this.#settings.traceparent() };
+  }
+
+  async #exchange(request: PathRequest, repeatable: boolean): Promise<Reply> {
+    const { url, key, fetch } = this.#settings;
     const { path, ...rest } = request;
-    const deadline = performance.now() + timeoutMs;
-    const send = () => exchange({ ...rest, url: url + path, key, deadline });
+    const { deadline } = rest;
+    const send = () => exchange({ ...rest, url: url + path, key, fetch });
     try {
       return await send();
     } catch (error) {
@@ -309,14 +323,14 @@ export class Weir {
 }
 
 type Path = "/check" | "/record" | "/refund" | "/reserve";
-type PathRequest = Pick<Exchange, "method" | "body" | "accepted"> & { path: string };
+type PathRequest = Omit<Exchange, "url" | "key" | "fetch"> & { path: string };
 
 interface SendOptions {
   accepted?: readonly number[];
   timeoutMs?: number;
 }
 
-const BATCH_MAX = 100;
+const CHECK_OPTIONS = ["cost", "peek", "idempotencyKey", "signal"];
 /** When to try again after a denial by `onError`; a gate without Redis answers the same. */
 const RETRY_AFTER_MS = 1_000;
 /** A gate waits up to 2,000 ms for the first delivery of a job. */
@@ -331,8 +345,4 @@ async function unlessNotFound<T>(call: () => Promise<T>, absent: T): Promise<T> 
     if (error instanceof WeirError && error.status === 404 && error.code === "not_found") return absent;
     throw error;
   }
-}
-
-function notAnAnswer(status: number): WeirError {
-  return new WeirError("answer", `the gate's answer does not fit its status ${status}`, { status });
 }

@@ -2,6 +2,8 @@
 export type FailureKind =
   /** No complete answer arrived before `timeoutMs`. */
   | "timeout"
+  /** `maxWaiting` checks waited already, so this one was not sent. */
+  | "overload"
   /** The connection was refused, reset or closed before an answer. */
   | "connection"
   /** The gate answered with an error: 401, 403, 404, 5xx, or a redirect, which is never followed. */

@@ -10,6 +10,12 @@ export interface CheckOptions {
   idempotencyKey?: string;
 }
 
+/** The options of `check`. */
+export interface CheckCall extends CheckOptions {
+  /** Ends this call, which rejects with the signal's reason. Checks that travel with it are not affected. */
+  signal?: AbortSignal;
+}
+
 /** A check, as `batch` takes it. */
 export interface CheckRequest extends CheckOptions {
   namespace: string;
@@ -42,6 +48,12 @@ export function cacheKey(request: CheckRequest): string {
 
 function entries(attributes: Attributes): [string, string][] {
   return Object.entries(attributes).flatMap(([name, value]): [string, string][] =>
-    value === null || value === undefined ? [] : [[name, String(value)]],
+    value === null || value === undefined ? [] : [[name, textOf(name, value)]],
   );
+}
+
+function textOf(name: string, value: unknown): string {
+  const written = typeof value === "string" || typeof value === "boolean" || Number.isFinite(value) || typeof value === "bigint";
+  if (!written) throw new TypeError(`attributes.${name}: a text, a number or a boolean is needed, not ${typeof value}`);
+  return String(value);
 }

@@ -16,6 +16,8 @@ export interface Exchange {
   accepted: readonly number[];
   /** Of `performance.now()`. */
   deadline: number;
+  traceparent: string | undefined;
+  fetch: typeof globalThis.fetch;
 }
 
 /** The statuses of a decision. */
@@ -27,7 +29,7 @@ const BODY_MAX = 8 * 1024 * 1024;
 const REFUSED = [400, 413, 415, 422];
 
 /** Sends a request, once, and reads the whole JSON answer before the deadline. */
-export async function exchange({ method, url, key, body, accepted, deadline }: Exchange): Promise<Reply> {
+export async function exchange({ method, url, key, body, accepted, deadline, traceparent, fetch }: Exchange): Promise<Reply> {
   const stop = new AbortController();
   const timer = setTimeout(() => stop.abort(), Math.max(deadline - performance.now(), 0));
   let whole = false;
@@ -41,6 +43,7 @@ export async function exchange({ method, url, key, body, accepted, deadline }: E
         ...(body === null ? {} : { "content-type": "application/json" }),
         accept: "application/json",
         "accept-encoding": "identity",
+        ...(traceparent === undefined ? {} : { traceparent }),
       },
       body,
     });

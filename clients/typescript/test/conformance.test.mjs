@@ -8,15 +8,10 @@ import { GATE, GENEROUS_MS, KEY, RUN, STUB, WEBHOOK, closedPort, conformance } f
 for (const [position, row] of conformance.cases.entries()) {
   test(row.name, async () => {
     const slept = [];
-    const address = { gate: GATE, stub: `${STUB}/${position}/${RUN}`, closed: await closedPort() }[row.server];
-    const { on_error = "deny", key = KEY, timeout_ms = GENEROUS_MS, retry, cache_size } = row.options ?? {};
+    const address = await addressOf(row, position);
     const weir = new Weir({
       url: address,
-      key,
-      onError: on_error,
-      timeoutMs: timeout_ms,
-      ...(retry === undefined ? {} : { retry }),
-      ...(cache_size === undefined ? {} : { cacheSize: cache_size }),
+      ...optionsOf(row),
       // A busy machine must not outlast a cached denial.
       ...(row.steps.some((step) => step.call === "wait") ? {} : { now: () => 0 }),
       ...(row.server === "stub" ? { sleep: async (ms) => void slept.push(ms) } : {}),
@@ -29,6 +24,38 @@ for (const [position, row] of conformance.cases.entries()) {
     if (row.sleeps !== undefined) assert.deepEqual(slept, row.sleeps);
     if (row.server === "stub") await compareRequests(row, `${address}/requests`);
   });
+}
+
+const first = conformance.cases.length;
+for (const [position, row] of conformance.concurrent.cases.entries()) {
+  test(`at once: ${row.name}`, async () => {
+    const address = await addressOf(row, first + position);
+    const weir = new Weir({ url: address, ...optionsOf(row), now: () => 0 });
+    const steps = row.calls.flatMap((step) => Array(row.times ?? 1).fill(step));
+    const outcomes = await Promise.allSettled(steps.map((step) => call(weir, step, {})));
+    for (const [nth, step] of steps.entries()) {
+      const { value, reason } = outcomes[nth];
+      const again = () => (reason === undefined ? value : Promise.reject(reason));
+      if (step.expect ?? step.error) await compareOutcome(step, again, `call ${nth}`);
+      else assert.equal(value?.degraded, null, `call ${nth}: ${reason ?? value.error}`);
+    }
+    if (row.allowed !== undefined) assert.equal(outcomes.filter(({ value }) => value?.allowed).length, row.allowed);
+    if (row.paths !== undefined) {
+      const requests = await (await fetch(`${address}/requests`)).json();
+      assert.deepEqual(requests.map(({ path }) => path), row.paths);
+    }
+  });
+}
+
+async function addressOf(row, position) {
+  return { gate: GATE, stub: `${STUB}/${position}/${RUN}`, closed: await closedPort() }[row.server];
+}
+
+function optionsOf({ options = {}, random = 0 }) {
+  const { on_error = "deny", key = KEY, timeout_ms = GENEROUS_MS, ...rest } = options;
+  const camel = (name) => name.replace(/_(.)/g, (_, letter) => letter.toUpperCase());
+  const others = Object.fromEntries(Object.entries(rest).map(([name, value]) => [camel(name), value]));
+  return { key, onError: on_error, timeoutMs: timeout_ms, random: () => random, ...others };
 }
 
 /** Repeats an action until it succeeds. */
@@ -44,10 +71,14 @@ async function passes(action) {
   }
 }
 
-async function take(weir, step, where, state) {
+function take(weir, step, where, state) {
+  return compareOutcome(step, () => call(weir, step, state), where);
+}
+
+async function compareOutcome(step, act, where) {
   let answers;
   try {
-    const outcome = await call(weir, step, state);
+    const outcome = await act();
     answers = Array.isArray(outcome) ? outcome : [outcome];
   } catch (error) {
     assert(error instanceof WeirError && step.error !== undefined, `${where}: ${error.stack}`);
