@@ -1,11 +1,23 @@
 import type { Request, RequestHandler, Response } from "express";
 
 import { type AddressOptions, clientAddress } from "./address.js";
+import type { Answer } from "./answer.js";
 import type { Weir } from "./client.js";
-import { type MiddlewareOptions, admit } from "./middleware.js";
+import { settleAfter } from "./ended.js";
+import { type MiddlewareOptions, admit, checkOptions, textOf } from "./middleware.js";
+
+declare global {
+  namespace Express {
+    interface Request {
+      /** The answer of the limit that decided last about this request. */
+      weir?: Answer;
+    }
+  }
+}
 
 /** Middleware for an application, a router or a route of Express. */
 export function weir(client: Weir, options: MiddlewareOptions<Request>): RequestHandler {
+  checkOptions(options);
   return (request, response, next) => {
     limit(client, options, request, response).then((admitted) => (admitted ? next() : undefined), next);
   };
@@ -34,9 +46,9 @@ async function limit(
   const { headers, refusal, settle } = await admit(client, options, request);
   response.set(refusal?.headers ?? headers);
   if (refusal !== null) {
-    response.status(refusal.status).send(JSON.stringify(refusal.body));
+    response.status(refusal.status).send(textOf(refusal));
     return false;
   }
-  response.once("finish", () => void settle(response.statusCode));
+  settleAfter(response, settle);
   return true;
 }

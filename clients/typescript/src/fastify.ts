@@ -1,16 +1,26 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 
 import { type AddressOptions, clientAddress } from "./address.js";
+import type { Answer } from "./answer.js";
 import type { Weir } from "./client.js";
-import { type MiddlewareOptions, UNMATCHED, admit } from "./middleware.js";
+import { settleAfter } from "./ended.js";
+import { type MiddlewareOptions, UNMATCHED, admit, checkOptions, textOf } from "./middleware.js";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** The answer of the limit that decided last about this request. */
+    weir?: Answer;
+  }
+}
 
 /** A hook (`onRequest` or `preHandler`) for an application or a route of Fastify. */
 export function weir(client: Weir, options: MiddlewareOptions<FastifyRequest>) {
+  checkOptions(options);
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
     const { headers, refusal, settle } = await admit(client, options, request);
     reply.headers(refusal?.headers ?? headers);
-    if (refusal !== null) return reply.code(refusal.status).send(JSON.stringify(refusal.body));
-    reply.raw.once("finish", () => void settle(reply.statusCode));
+    if (refusal !== null) return reply.code(refusal.status).send(textOf(refusal));
+    settleAfter(reply.raw, settle);
     return undefined;
   };
 }

@@ -26,6 +26,22 @@ export function headers(answer: Answer): Record<string, string> {
   return all;
 }
 
+/**
+ * The headers of a response to which several answers belong. `RateLimit` and `RateLimit-Policy` are lists in the order of the answers. The
+ * others are those of the refusal, or of the answer with the least left, the first one of equals.
+ */
+export function headersOfAll(answers: readonly Answer[], refusal?: Answer): Record<string, string> {
+  const rest = ({ remaining }: Answer) => remaining ?? Infinity;
+  const least = answers.reduce<Answer | undefined>((best, one) => (best === undefined || rest(one) < rest(best) ? one : best), undefined);
+  const chosen = refusal ?? least;
+  const all = chosen === undefined ? {} : headers(chosen);
+  for (const name of ["ratelimit-policy", "ratelimit"]) {
+    const items = answers.flatMap((answer) => headers(answer)[name] ?? []);
+    if (items.length > 0) all[name] = items.join(", ");
+  }
+  return all;
+}
+
 /** Whether the numbers of this limit are those of the whole answer. */
 function decides(answer: Answer, limit: LimitAnswer): boolean {
   return (

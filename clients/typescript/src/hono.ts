@@ -2,17 +2,31 @@ import type { Context, MiddlewareHandler } from "hono";
 import { matchedRoutes } from "hono/route";
 
 import { type AddressOptions, clientAddress } from "./address.js";
+import type { Answer } from "./answer.js";
 import type { Weir } from "./client.js";
-import { type MiddlewareOptions, UNMATCHED, admit } from "./middleware.js";
+import { settleIfAway, settleResponse } from "./ended.js";
+import { type MiddlewareOptions, UNMATCHED, admit, checkOptions, textOf } from "./middleware.js";
+
+declare module "hono" {
+  interface ContextVariableMap {
+    /** The answer of the limit that decided last about this request. */
+    weir?: Answer;
+  }
+}
 
 /** Middleware of Hono. */
 export function weir(client: Weir, options: MiddlewareOptions<Context>): MiddlewareHandler {
+  checkOptions(options);
   return async (context, next) => {
-    const { headers, refusal, settle } = await admit(client, options, context);
-    if (refusal !== null) return context.body(JSON.stringify(refusal.body), refusal.status, refusal.headers);
+    const admission = await admit(client, options, context);
+    const { answer, headers, refusal } = admission;
+    if (refusal !== null) return new Response(textOf(refusal), refusal);
+    if (answer !== null) context.set("weir", answer);
+    settleIfAway(context.req.raw, admission);
+    // An error of the handler is a response by now.
     await next();
-    for (const [name, value] of Object.entries(headers)) context.header(name, value);
-    await settle(context.res.status);
+    for (const [name, value] of Object.entries(headers)) if (!context.res.headers.has(name)) context.header(name, value);
+    if (answer !== null) context.res = await settleResponse(context.res, admission);
     return undefined;
   };
 }

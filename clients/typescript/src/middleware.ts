@@ -1,6 +1,7 @@
 import type { Answer } from "./answer.js";
 import type { Weir } from "./client.js";
-import { headers } from "./headers.js";
+import { headers, headersOfAll } from "./headers.js";
+import { knownOnly } from "./options.js";
 import type { Attributes } from "./request.js";
 
 /** How a middleware limits the requests `R` of its framework. */
@@ -12,20 +13,42 @@ export interface MiddlewareOptions<R> {
    */
   attributes: (request: R) => Attributes | null | Promise<Attributes | null>;
   cost?: number | ((request: R) => number | Promise<number>);
+  /** Whether the request passes without a check. */
+  skip?: (request: R) => boolean | Promise<boolean>;
   /**
    * Returns the units after an answer with such a status: `(status) => status < 300` counts failed sign-ins only. Units whose window is
    * over by then do not return.
    */
   refundWhen?: (status: number) => boolean;
-  /** Called if the units could not be returned. */
+  /** Called if the units could not be returned, or a lease could not be renewed or released. */
   onRefundError?: (error: unknown) => void;
+  /** Makes the response to a refused request. Where it says nothing, the response is a problem document. */
+  onRefused?: (answer: Answer, request: R) => OwnRefusal | Promise<OwnRefusal>;
+  /** Whether responses have `RateLimit`, `RateLimit-Policy` and `X-RateLimit-*`; true if not given. `Retry-After` of a refusal stays. */
+  headers?: boolean;
+  /** Called with each answer and the milliseconds that it took: for metrics. */
+  onDecision?: (answer: Answer, milliseconds: number) => void;
+}
+
+const NAMES = [
+  "namespace", "attributes", "cost", "skip", "refundWhen", "onRefundError", "onRefused", "headers", "onDecision",
+] satisfies (keyof MiddlewareOptions<unknown>)[];
+
+/** An application's own response to a refused request. */
+export interface OwnRefusal {
+  status?: number;
+  /** By lower-case name. */
+  headers?: Record<string, string>;
+  /** A text, or a value that is sent as JSON. */
+  body?: string | object;
 }
 
 /** A response instead of the handler's. */
 export interface Refusal {
-  status: 429 | 503;
+  status: number;
+  /** By lower-case name. */
   headers: Record<string, string>;
-  body: { type: string; title: string; status: number; code: string; retry_after_ms: number | null };
+  body: string | object;
 }
 
 export interface Admission {
@@ -33,44 +56,91 @@ export interface Admission {
   answer: Answer | null;
   headers: Record<string, string>;
   refusal: Refusal | null;
-  /** To be called with the status of the handler's response. Never rejects. */
-  settle: (status: number) => Promise<void>;
+  /**
+   * To be called when the response has ended, with its status (500 if the handler failed), or null if the client went away before. Releases
+   * the leases, and returns the units if `refundWhen` says so. Later calls have no effect. Never rejects.
+   */
+  settle: (status: number | null) => Promise<void>;
 }
 
-/** Decides about a request. Waits for the delay of a leaky bucket. */
-export async function admit<R>(weir: Weir, options: MiddlewareOptions<R>, request: R): Promise<Admission> {
-  const attributes = await options.attributes(request);
+/** Fails for options that a program in JavaScript wrote wrongly. */
+export function checkOptions<R>(options: MiddlewareOptions<R>): void {
+  knownOnly("the middleware", options, NAMES);
+  if (typeof options.namespace !== "string") throw new TypeError("namespace: the name of a namespace is needed");
+  if (typeof options.attributes !== "function") throw new TypeError("attributes: a function of the request is needed");
+}
+
+/** Decides about a request. Waits for the delay of a leaky bucket. The answer is `weir` of the request, and `answerOf` finds it. */
+export async function admit<R extends object>(weir: Weir, options: MiddlewareOptions<R>, request: R): Promise<Admission> {
+  const attributes = (await options.skip?.(request)) ? null : await options.attributes(request);
   if (attributes === null) return { answer: null, headers: {}, refusal: null, settle: async () => {} };
-  const { namespace, refundWhen, onRefundError = () => {} } = options;
   const cost = typeof options.cost === "function" ? await options.cost(request) : (options.cost ?? 1);
   const safe = await safeAttributes(attributes);
-  const answer = await weir.check(namespace, safe, { cost });
+  const begun = performance.now();
+  const answer = await weir.check(options.namespace, safe, { cost });
+  options.onDecision?.(answer, performance.now() - begun);
+  const decided = (request as Decided)[DECIDED] ?? { shown: [], last: answer };
+  decided.last = answer;
+  if (options.headers !== false) decided.shown.push(answer);
+  Object.assign(request, { [DECIDED]: decided, weir: answer });
+  const settle = settling(weir, options, answer, () => weir.refund(options.namespace, safe, { cost, charge: answer.charge }));
   if (answer.allowed && answer.delayMs > 0) await new Promise((wake) => setTimeout(wake, answer.delayMs));
-  const settle = async (status: number) => {
+  if (answer.allowed) return { answer, headers: headersOfAll(decided.shown), refusal: null, settle };
+  // A denial can have leases of rules in shadow mode.
+  void settle(null);
+  return { answer, headers: {}, refusal: await refuse(options, answer, decided.shown, request), settle };
+}
+
+/** The answer of the limit that decided last about this request; undefined if none did. */
+export function answerOf(request: object): Answer | undefined {
+  return (request as Decided)[DECIDED]?.last;
+}
+
+/** The answers about a request. The symbol is that of all copies of this package. */
+const DECIDED: unique symbol = Symbol.for("weir.decided");
+type Decided = { [DECIDED]?: { shown: Answer[]; last: Answer } };
+
+/** Renews the leases until the function that it returns ends them. */
+function settling(weir: Weir, options: MiddlewareOptions<never>, answer: Answer, refund: () => Promise<unknown>): Admission["settle"] {
+  const { refundWhen, onRefundError = () => {} } = options;
+  const timers = answer.leases.map(({ id, ruleId }) => {
+    const lease = answer.limits.find((limit) => limit.ruleId === ruleId && limit.algorithm === "concurrency");
+    // A timer's time is at most 2^31 ms.
+    const everyMs = Math.min(Math.max((lease?.windowMs ?? 60_000) / 3, 1), 2 ** 31 - 1);
+    return setInterval(() => void weir.renew(id).catch(onRefundError), everyMs);
+  });
+  let settled = false;
+  return async (status) => {
+    if (settled) return;
+    settled = true;
+    for (const timer of timers) clearInterval(timer);
+    const ends: Promise<unknown>[] = answer.leases.map(({ id }) => weir.release(id));
     // A degraded answer charged nothing.
-    if (answer.degraded !== null || refundWhen === undefined || !refundWhen(status)) return;
-    try {
-      await weir.refund(namespace, safe, { cost, charge: answer.charge });
-    } catch (error) {
-      onRefundError(error);
-    }
+    if (status !== null && answer.degraded === null && refundWhen?.(status)) ends.push(refund());
+    await Promise.all(ends.map((end) => end.catch(onRefundError)));
   };
-  const all = headers(answer);
-  return { answer, headers: all, refusal: answer.allowed ? null : refusal(answer, all), settle };
 }
 
 /** 429 for a denial. 503 if `onError` denied: the request is not at fault. */
-function refusal(answer: Answer, all: Record<string, string>): Refusal {
+async function refuse<R>(options: MiddlewareOptions<R>, answer: Answer, shown: Answer[], request: R): Promise<Refusal> {
+  const own = await options.onRefused?.(answer, request);
   const byClient = answer.degraded === "client";
-  const status = byClient ? 503 : 429;
+  const status = own?.status ?? (byClient ? 503 : 429);
   const title = byClient ? "Service Unavailable" : "Too Many Requests";
   const code = byClient ? "rate_limit_unavailable" : "rate_limited";
-  const retryAfter = answer.retryAfterMs === null ? {} : { retry_after_ms: answer.retryAfterMs };
+  const { "retry-after": retryAfter } = headers(answer);
+  const limits = { ...headersOfAll(shown, options.headers === false ? undefined : answer), ...(retryAfter === undefined ? {} : { "retry-after": retryAfter }) };
+  const type = own?.body === undefined ? "application/problem+json" : typeof own.body === "string" ? "text/plain; charset=utf-8" : "application/json";
   return {
     status,
-    headers: { ...all, "content-type": "application/problem+json", "cache-control": "no-store" },
-    body: { type: "about:blank", title, status, code, retry_after_ms: null, ...retryAfter },
+    headers: { ...limits, "content-type": type, "cache-control": "no-store", ...own?.headers },
+    body: own?.body ?? { type: "about:blank", title, status, code, retry_after_ms: answer.retryAfterMs },
   };
+}
+
+/** The body of a refusal as it is sent. */
+export function textOf({ body }: Refusal): string {
+  return typeof body === "string" ? body : JSON.stringify(body);
 }
 
 /** The attributes with values that every gate accepts, so that no client can cause an error by what it sends. */
@@ -80,11 +150,17 @@ export async function safeAttributes(attributes: Attributes): Promise<Attributes
 }
 
 async function safeValue(value: Attributes[string]): Promise<Attributes[string]> {
+  // A query such as `?user[a]=b` makes objects.
+  if (typeof value === "object" && value !== null) return digest(new TextEncoder().encode(JSON.stringify(value)));
   if (typeof value !== "string") return value;
   const bytes = new TextEncoder().encode(value);
   if (bytes.length <= 512 && !/[\p{Cc}\p{Cs}]/u.test(value)) return value;
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-  return `sha256:${Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+  return digest(bytes);
+}
+
+async function digest(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  const sum = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  return `sha256:${Array.from(sum, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }
 
 /** The value of `route` for a request that no route matches. Its path would be a new subject each time. */

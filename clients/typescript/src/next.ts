@@ -1,6 +1,7 @@
 import { type AddressOptions, clientAddress } from "./address.js";
 import type { Weir } from "./client.js";
-import { type MiddlewareOptions, admit } from "./middleware.js";
+import { settleIfAway, settleResponse } from "./ended.js";
+import { type MiddlewareOptions, admit, checkOptions, textOf } from "./middleware.js";
 
 /** A route handler of the App Router. */
 export type Handler<R extends Request, C> = (request: R, context: C) => Response | Promise<Response>;
@@ -11,15 +12,23 @@ export function limited<R extends Request, C>(
   options: MiddlewareOptions<R>,
   handler: Handler<R, C>,
 ): (request: R, context: C) => Promise<Response> {
+  checkOptions(options);
   return async (request, context) => {
-    const { headers, refusal, settle } = await admit(client, options, request);
-    if (refusal !== null) return new Response(JSON.stringify(refusal.body), refusal);
-    const answered = await handler(request, context);
+    const admission = await admit(client, options, request);
+    const { headers, refusal, settle } = admission;
+    if (refusal !== null) return new Response(textOf(refusal), refusal);
+    settleIfAway(request, admission);
+    let answered;
+    try {
+      answered = await handler(request, context);
+    } catch (error) {
+      await settle(500);
+      throw error;
+    }
     // The headers of `Response.redirect` and of fetched responses cannot be changed.
     const response = new Response(answered.body, answered);
-    for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
-    await settle(response.status);
-    return response;
+    for (const [name, value] of Object.entries(headers)) if (!response.headers.has(name)) response.headers.set(name, value);
+    return settleResponse(response, admission);
   };
 }
 

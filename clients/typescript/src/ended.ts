@@ -1,0 +1,49 @@
+import type { Admission } from "./middleware.js";
+
+/** What Node.js' responses have. */
+interface NodeResponse {
+  once(event: "finish" | "close", listener: () => void): unknown;
+  statusCode: number;
+}
+
+/** Settles when a response of Node.js has ended, or its client has gone away. */
+export function settleAfter(response: NodeResponse, settle: Admission["settle"]): void {
+  response.once("finish", () => void settle(response.statusCode));
+  response.once("close", () => void settle(null));
+}
+
+/** Settles when the client of a request of `fetch`'s kind goes away; needed for leases alone. */
+export function settleIfAway(request: Request, { answer, settle }: Admission): void {
+  if (answer?.leases.length) request.signal.addEventListener("abort", () => void settle(null), { once: true });
+}
+
+/**
+ * Settles a response of `fetch`'s kind: with leases when its body has been read or abandoned, otherwise at once. A refund is not left until
+ * later, because some platforms end with the response.
+ */
+export async function settleResponse(response: Response, { answer, settle }: Admission): Promise<Response> {
+  const { status, body } = response;
+  if (!answer?.leases.length || body === null) {
+    await settle(status);
+    return response;
+  }
+  const reader = body.getReader();
+  const watched = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (!done) return controller.enqueue(value);
+        await settle(status);
+        controller.close();
+      } catch (error) {
+        void settle(null);
+        controller.error(error);
+      }
+    },
+    cancel(reason) {
+      void settle(null);
+      return reader.cancel(reason);
+    },
+  });
+  return new Response(watched, response);
+}
