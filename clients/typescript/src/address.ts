@@ -1,7 +1,7 @@
 export interface AddressOptions {
   /**
    * The number of proxies before this server that append to `X-Forwarded-For`. With 0, the default, the header is ignored:
-   * anybody can send it.
+   * anybody can send it. If it arrives, a warning asks for this option once; 0 that is written silences it.
    */
   trustedHops?: number;
   /** The prefix length by which IPv6 addresses are counted, 32 to 128; 64 if not given, which is what one customer has. */
@@ -20,7 +20,7 @@ export function clientAddress(
     throw new RangeError("ipv6Prefix: 32 to 128");
   }
   const hops = [forwardedFor ?? []].flat().join(",").split(",").filter((hop) => hop.trim() !== "");
-  if (trustedHops === 0 && hops.length > 0) warnOnce();
+  if (options.trustedHops === undefined && hops.length > 0) warnOnce();
   const seen = trustedHops === 0 ? undefined : hops.at(-Math.min(trustedHops, hops.length));
   const address = prefix(seen ?? "", ipv6Prefix) ?? prefix(peer ?? "", ipv6Prefix);
   if (address === null) {
@@ -34,7 +34,10 @@ let warned = false;
 function warnOnce(): void {
   if (warned) return;
   warned = true;
-  console.warn("weir: X-Forwarded-For is ignored; set trustedHops to the number of proxies before this server");
+  console.warn(
+    "weir: X-Forwarded-For is ignored, so that all who come through a proxy can count as one; set trustedHops to the number of proxies " +
+      "before this server (trustedHops: 0 silences this)",
+  );
 }
 
 /** An address without port and zone, IPv6 cut to its prefix; null if it is none. */

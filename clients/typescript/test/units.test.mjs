@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { weir as limit } from "../dist/express.js";
 import { Weir, clientAddress, safeAttributes } from "../dist/index.js";
+import { MemoryGate } from "../dist/testing.js";
 import { KEY, RUN, STUB, conformance } from "./support.mjs";
 
 test("the options that matter must be given", () => {
@@ -10,9 +12,40 @@ test("the options that matter must be given", () => {
   const wrong = [
     { onError: undefined }, { onError: "open" }, { onError: true }, { url: "localhost:1" }, { url: "ftp://a" }, { url: "" },
     { url: "http://a/?token=b" }, { url: "http://user:password@a" }, { key: "" }, { key: "a\nb" }, { key: undefined }, { timeoutMs: 0 },
-    { timeoutMs: 1.5 }, { timeoutMs: 60_001 }, { timeoutMs: NaN }, { cacheSize: -1 },
+    { timeoutMs: 1.5 }, { timeoutMs: 60_001 }, { timeoutMs: NaN }, { timeoutMs: "5" }, { cacheSize: -1 }, { maxInFlight: 0 },
+    { maxWaiting: -1 }, { retrySpreadMs: 60_001 },
   ];
-  for (const one of wrong) assert.throws(() => new Weir({ ...right, ...one }), /url|key|onError|timeoutMs|cacheSize/, JSON.stringify(one));
+  const names = /^(url|key|onError|timeoutMs|cacheSize|maxInFlight|maxWaiting|retrySpreadMs): /;
+  for (const one of wrong) assert.throws(() => new Weir({ ...right, ...one }), { message: names }, JSON.stringify(one));
+});
+
+test("what JavaScript would ignore fails with a sentence", async () => {
+  const weir = new MemoryGate().client();
+  assert.throws(() => new Weir({ url: "http://a", key: "k", onError: "deny", onEror: "deny" }), /Weir has no option onEror: there are url, key/);
+  await assert.rejects(weir.check("a", {}, { costs: 2 }), /check has no option costs: there are cost, peek/);
+  for (const value of [{ id: 7 }, ["a"], NaN, Symbol("a"), () => "a"]) {
+    await assert.rejects(weir.check("a", { user: value }), /attributes\.user: a text, a number or a boolean is needed/);
+  }
+  assert.throws(() => limit(weir, { namespace: "a", attributes: () => ({}), refundwhen: () => true }), /no option refundwhen/);
+  assert.throws(() => limit(weir, { namespace: "a", attributes: { user: "a" } }), /attributes: a function of the request/);
+  assert.throws(() => limit(weir, { attributes: () => ({}) }), /namespace: the name/);
+});
+
+test("a warning about the proxy comes once, and can be silenced", () => {
+  const warnings = [];
+  const { warn } = console;
+  console.warn = (text) => warnings.push(text);
+  try {
+    clientAddress("10.0.0.9", "1.1.1.1", { trustedHops: 0 });
+    clientAddress("203.0.113.9", undefined);
+    assert.deepEqual(warnings, [], "0 proxies were stated, and a peer of its own");
+    clientAddress("10.0.0.9", "1.1.1.1");
+    clientAddress("10.0.0.9", "1.1.1.1");
+  } finally {
+    console.warn = warn;
+  }
+  assert.equal(warnings.length, 1);
+  assert.match(warnings[0], /trustedHops.*trustedHops: 0 silences/);
 });
 
 test("a cached denial counts down and ends when the gate's permission does", async () => {
@@ -59,8 +92,8 @@ test("a forwarded address counts only behind the stated number of proxies", () =
 
 test("values that a gate refuses become their digest", async () => {
   const long = "ü".repeat(257);
-  const safe = await safeAttributes({ a: "plain", b: long, c: "nul\0", d: "\ud800", e: 7, f: null, g: "ü".repeat(256) });
+  const safe = await safeAttributes({ a: "plain", b: long, c: "nul\0", d: "\ud800", e: 7, f: null, g: "ü".repeat(256), h: ["a"] });
   assert.deepEqual([safe.a, safe.e, safe.f, safe.g], ["plain", 7, null, "ü".repeat(256)]);
-  for (const name of ["b", "c", "d"]) assert.match(safe[name], /^sha256:[0-9a-f]{64}$/);
+  for (const name of ["b", "c", "d", "h"]) assert.match(safe[name], /^sha256:[0-9a-f]{64}$/);
   assert.notEqual(safe.b, safe.c);
 });

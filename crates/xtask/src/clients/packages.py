@@ -19,16 +19,19 @@ def prepare(languages: list[str]) -> Commands:
 
 
 def typescript(scratch: pathlib.Path) -> Commands:
-    folder, project = CLIENTS / "typescript", scratch / "npm-project"
+    folder, checkout, project = CLIENTS / "typescript", scratch / "npm-checkout", scratch / "npm-project"
     yield folder, ["npm", "run", "--silent", "check"]
     yield folder, ["npm", "run", "--silent", "test"]
-    # The packed file, in a project that has nothing else.
+    # The file that a fresh checkout packs, in a project that has nothing else.
+    shutil.copytree(folder, checkout, ignore=shutil.ignore_patterns("node_modules", "dist"))
+    (checkout / "node_modules").symlink_to(folder / "node_modules")
     project.mkdir()
     (project / "package.json").write_text('{ "private": true, "type": "module" }\n')
-    yield folder, ["npm", "pack", "--silent", "--ignore-scripts", "--pack-destination", scratch]
+    yield checkout, ["npm", "pack", "--silent", "--pack-destination", scratch]
     (packed,) = scratch.glob("weir-ratelimit-client-*.tgz")
     yield project, ["npm", "install", "--silent", "--offline", "--no-audit", "--no-fund", packed]
     yield project, ["node", folder / "test" / "readme.mjs", project]
+    yield project, ["node", folder / "test" / "consumers.mjs", project]
 
 
 def python(scratch: pathlib.Path) -> Commands:
