@@ -1,5 +1,5 @@
 """Measures a check by each client beside the same request by the HTTP library of its language, against one gate: latency.py WEIR PAGE ROUNDS
-CALLS. Writes the table into the page, between the marks of `bench:clients`.
+CALLS. Writes the tables into the page, between the marks of `bench:clients` and `bench:concurrent`.
 
 The programs in clients/bench and clients/rust/examples make both calls in turn on one connection each, so that what else the machine does
 meets both alike.
@@ -32,7 +32,7 @@ def main() -> None:
         gate = run.start_weir(stack, weir, scratch, address, [RULE])
         environment = {**os.environ, "WEIR_GATE_URL": run.address(gate["gates"][0]), "WEIR_KEY": gate["api_key"]}
         environment["PYTHONPATH"] = str(run.CLIENTS / "python" / "src")
-        rows = []
+        rows, bursts = [], []
         for name, folder, build, command in programs(scratch):
             if build:
                 subprocess.run(build, cwd=folder, env=environment, check=True)
@@ -42,17 +42,34 @@ def main() -> None:
             found = subprocess.run(words, cwd=folder, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
             rows.append(row(name, [json.loads(line) for line in found.splitlines()]))
             print(rows[-1], flush=True)
-    begin, end = "<!-- bench:clients -->", "<!-- end of clients -->"
+            if name in CONCURRENT:
+                found = subprocess.run([*words, "concurrent"], cwd=folder, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
+                bursts += [burst(name, json.loads(line)) for line in found.splitlines()]
     head = (
         f"{os.cpu_count()} processors; {rounds} rounds of {calls} calls each way after a round that warms up; median of the rounds, and in brackets the least and "
         "the most.\n\n| client | beside | p50 µs | of it bare | ratio | p99 µs | of it bare | ratio | p99 of all calls, ratio |\n"
         "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
     )
-    table = "\n".join([begin, head, *rows, end])
+    write(page, "clients", [head, *rows])
+    head = (
+        f"{os.cpu_count()} processors; {rounds} bursts of each kind after one that warms up; median, and in brackets the least and the most.\n\n"
+        "| client | beside | at once | all answered after ms | of it bare | too late, of all |\n| --- | --- | ---: | ---: | ---: | ---: |"
+    )
+    write(page, "concurrent", [head, *bursts])
+
+
+def write(page: pathlib.Path, name: str, lines: list[str]) -> None:
+    """Replaces the table of this name."""
+    begin, end = f"<!-- bench:{name} -->", f"<!-- end of {name} -->"
+    table = "\n".join([begin, *lines, end])
     text, count = re.subn(f"{begin}.*?{end}", lambda _: table, page.read_text("utf-8"), flags=re.DOTALL)
     if count != 1:
-        sys.exit(f"{page} has no place for the table")
+        sys.exit(f"{page} has no place for the table {name}")
     page.write_text(text, "utf-8")
+
+
+# The programs that also measure bursts, as `at_once`, `bare` and `client` in nanoseconds, and `late`, if their last argument is `concurrent`.
+CONCURRENT = {"TypeScript | `fetch` of Node.js"}
 
 
 def programs(scratch: pathlib.Path):
@@ -79,6 +96,15 @@ def row(name: str, rounds: list[dict]) -> str:
         cells += [f"{statistics.median(client):,.0f}", f"{statistics.median(bare):,.0f}", spread]
     bare, client = (quantile([ns for one in rounds for ns in one[kind]], 0.99) for kind in ("bare", "client"))
     return f"| {' | '.join([name, *cells, f'{client / bare:.2f}'])} |"
+
+
+def burst(name: str, found: dict) -> str:
+    def spread(times_ns: list[int]) -> str:
+        ms = [ns / 1_000_000 for ns in times_ns]
+        return f"{statistics.median(ms):,.0f} ({min(ms):,.0f}–{max(ms):,.0f})"
+
+    late = f"{sum(found['late']):,} of {found['at_once'] * len(found['late']):,}"
+    return f"| {name} | {found['at_once']:,} | {spread(found['client'])} | {spread(found['bare'])} | {late} |"
 
 
 def quantile(latencies_ns: list[int], share: float) -> float:
