@@ -62,13 +62,13 @@ export class Batcher {
       if (this.#inFlight >= maxInFlight && this.#queue.size >= maxWaiting) {
         return reject(new WeirError("overload", `${maxWaiting} checks wait already`));
       }
-      const settle = (act: () => void) => {
+      const settle = (finish: () => void) => {
         if (pending.done) return;
         pending.done = true;
         clearTimeout(timer);
         signal?.removeEventListener("abort", abort);
         this.#queue.delete(pending);
-        act();
+        finish();
         pending.settled();
       };
       const abort = () => settle(() => reject(signal?.reason));

@@ -101,7 +101,7 @@ test("calls carry the trace of the current span, or that of the program's functi
   const current = new AsyncLocalStorage();
   const manager = {
     active: () => current.getStore() ?? ROOT_CONTEXT,
-    with: (one, act, self, ...args) => current.run(one, () => act.call(self, ...args)),
+    with: (one, operation, self, ...args) => current.run(one, () => operation.call(self, ...args)),
     bind: (_, target) => target,
     enable() { return this; },
     disable() { return this; },

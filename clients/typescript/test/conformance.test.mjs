@@ -75,10 +75,10 @@ function take(weir, step, where, state) {
   return compareOutcome(step, () => call(weir, step, state), where);
 }
 
-async function compareOutcome(step, act, where) {
+async function compareOutcome(step, operation, where) {
   let answers;
   try {
-    const outcome = await act();
+    const outcome = await operation();
     answers = Array.isArray(outcome) ? outcome : [outcome];
   } catch (error) {
     assert(error instanceof WeirError && step.error !== undefined, `${where}: ${error.stack}`);

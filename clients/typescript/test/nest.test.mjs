@@ -12,7 +12,7 @@ import { MemoryGate } from "../dist/testing.js";
 
 const every = { namespace: "api", attributes: () => ({ scope: "all" }) };
 
-/** Starts an application whose routes `free`, `tight` and `plain` return the answer that they found. */
+/** Starts an application with the routes `free`, `tight` and `plain`, which return the answer that they found. */
 async function start(weirModule, decorate = () => {}) {
   class Routes {
     free(answer) {
