@@ -1,4 +1,4 @@
-import { Fields, type GateAnswer, readAnswer } from "./answer.js";
+import { type Answer, Fields, type GateAnswer, readAnswer } from "./answer.js";
 import { WeirError } from "./errors.js";
 import type { Settings } from "./options.js";
 import type { Reply } from "./transport.js";
@@ -46,12 +46,15 @@ class Pending {
 export class Batcher {
   readonly #settings: Settings;
   readonly #post: Post;
+  readonly #onLate: (answer: Answer) => void;
   #queue = new Set<Pending>();
   #inFlight = 0;
 
-  constructor(settings: Settings, post: Post) {
+  /** `onLate` gets the answer to a check that was given up before. */
+  constructor(settings: Settings, post: Post, onLate: (answer: Answer) => void) {
     this.#settings = settings;
     this.#post = post;
+    this.#onLate = onLate;
   }
 
   ask(asked: Asked): Promise<Decided> {
@@ -80,7 +83,10 @@ export class Batcher {
       const pending = new Pending(
         asked,
         performance.now() + timeoutMs,
-        (gate) => settle(() => resolve({ gate, sentAt: pending.sentAt })),
+        (gate) => {
+          if (pending.done) this.#onLate(gate.answer);
+          else settle(() => resolve({ gate, sentAt: pending.sentAt }));
+        },
         (error) => settle(() => reject(error)),
       );
       let timer = setTimeout(late, timeoutMs);

@@ -34,8 +34,11 @@ export class Weir {
 
   constructor(options: Options) {
     this.#settings = readOptions(options);
-    this.#batcher = new Batcher(this.#settings, ({ path, json, repeatable, ...rest }) =>
-      this.#exchange({ method: "POST", path, body: json, accepted: DECISION, ...rest }, repeatable),
+    this.#batcher = new Batcher(
+      this.#settings,
+      ({ path, json, repeatable, ...rest }) => this.#exchange({ method: "POST", path, body: json, accepted: DECISION, ...rest }, repeatable),
+      // Nobody else can release them. A lease that is not released ends by itself.
+      ({ leases }) => leases.forEach(({ id }) => void this.release(id).catch(() => {})),
     );
     this.#cache = new DenialCache(this.#settings.cacheSize);
   }

@@ -4,17 +4,23 @@ import type { Admission } from "./middleware.js";
 interface NodeResponse {
   once(event: "finish" | "close", listener: () => void): unknown;
   statusCode: number;
+  /** Whether `close` was emitted. */
+  destroyed?: boolean;
 }
 
 /** Settles when a response of Node.js has ended, or its client has gone away. */
 export function settleAfter(response: NodeResponse, settle: Admission["settle"]): void {
   response.once("finish", () => void settle(response.statusCode));
   response.once("close", () => void settle(null));
+  // The client went away during the check.
+  if (response.destroyed) void settle(null);
 }
 
 /** Settles when the client of a request of `fetch`'s kind goes away; needed for leases alone. */
 export function settleIfAway(request: Request, { answer, settle }: Admission): void {
-  if (answer?.leases.length) request.signal.addEventListener("abort", () => void settle(null), { once: true });
+  if (!answer?.leases.length) return;
+  request.signal.addEventListener("abort", () => void settle(null), { once: true });
+  if (request.signal.aborted) void settle(null);
 }
 
 /**

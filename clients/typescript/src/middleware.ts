@@ -107,7 +107,12 @@ function settling(weir: Weir, options: MiddlewareOptions<never>, answer: Answer,
     const lease = answer.limits.find((limit) => limit.ruleId === ruleId && limit.algorithm === "concurrency");
     // A timer's time is at most 2^31 ms.
     const everyMs = Math.min(Math.max((lease?.windowMs ?? 60_000) / 3, 1), 2 ** 31 - 1);
-    return setInterval(() => void weir.renew(id).catch(onRefundError), everyMs);
+    const renew = async () => {
+      const { held } = await weir.renew(id);
+      if (!held) clearInterval(timer);
+    };
+    const timer = setInterval(() => void renew().catch(onRefundError), everyMs);
+    return timer;
   });
   let settled = false;
   return async (status) => {

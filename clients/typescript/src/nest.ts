@@ -34,6 +34,7 @@ export interface NestResponse {
   status(status: number): unknown;
   send(body: string): unknown;
   statusCode: number;
+  destroyed?: boolean;
   raw?: NestResponse;
   once(event: "finish" | "close", listener: () => void): unknown;
 }

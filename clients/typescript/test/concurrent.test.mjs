@@ -6,6 +6,7 @@ import { test } from "node:test";
 
 import { ROOT_CONTEXT, context, trace } from "@opentelemetry/api";
 
+import { settleAfter, settleIfAway } from "../dist/ended.js";
 import { Weir } from "../dist/index.js";
 import { MemoryGate } from "../dist/testing.js";
 import { GATE, GENEROUS_MS, KEY, RUN } from "./support.mjs";
@@ -17,7 +18,7 @@ function held() {
   const gate = new MemoryGate();
   const calls = [];
   const fetch = (url, init) =>
-    new Promise((resolve) => calls.push({ url, init, pass: async () => resolve(await gate.fetch(url, init)) }));
+    new Promise((resolve) => calls.push({ url, init, pass: async () => resolve(await gate.fetch(url, init)), reply: (body) => resolve(Response.json(body)) }));
   return { calls, fetch };
 }
 
@@ -90,6 +91,31 @@ test("a check that is too late leaves its connection open, and its call no longe
   assert.equal((await weir.check("a", {})).degraded, null);
   server.closeAllConnections();
   server.close();
+});
+
+test("the lease of an answer that comes too late is released", async () => {
+  const { calls, fetch } = held();
+  const weir = new Weir({ ...options, url: GATE, fetch });
+  const caller = new AbortController();
+  const answer = weir.check("a", {}, { signal: caller.signal });
+  await turn();
+  caller.abort(new Error("enough"));
+  await assert.rejects(answer, /enough/);
+  const gate = new MemoryGate();
+  const body = await (await gate.fetch("http://gate/check", { body: "{}" })).json();
+  calls[0].reply({ ...body, leases: [{ id: "lease_x", rule_id: "rule_x", expires_at_ms: 1 }] });
+  await until(() => calls.length === 2);
+  assert.deepEqual([new URL(calls[1].url).pathname, JSON.parse(calls[1].init.body)], ["/release", { lease: "lease_x" }]);
+  await calls[1].pass();
+});
+
+test("a response that ended during its check is settled at once", async () => {
+  const settled = [];
+  const settle = async (status) => void settled.push(status);
+  settleAfter({ destroyed: true, statusCode: 200, once() {} }, settle);
+  const request = new Request("http://a", { signal: AbortSignal.abort() });
+  settleIfAway(request, { answer: { leases: [{ id: "lease_x" }] }, settle });
+  assert.deepEqual(settled, [null, null]);
 });
 
 test("calls carry the trace of the current span, or that of the program's function", async () => {
