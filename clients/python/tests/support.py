@@ -15,7 +15,14 @@ RUN = f"py-{os.getpid()}-{time.time_ns()}"
 """New in each run, so that counters of earlier runs do not count."""
 GENEROUS_MS = 20_000
 """More than a busy machine needs."""
-CASES = json.loads((pathlib.Path(__file__).parents[2] / "conformance.json").read_text("utf-8"))["cases"]
+CONFORMANCE = json.loads((pathlib.Path(__file__).parents[2] / "conformance.json").read_text("utf-8"))
+CASES, CONCURRENT, MIDDLEWARE = CONFORMANCE["cases"], CONFORMANCE["concurrent"]["cases"], CONFORMANCE["middleware"]["cases"]
+
+
+def stub_of(row: dict, run: str) -> str:
+    """The address at which the stub answers as this case says."""
+    position = next(nth for nth, one in enumerate([*CASES, *CONCURRENT, *MIDDLEWARE]) if one is row)
+    return f"{STUB}/{position}/{run}"
 
 
 def closed_port() -> str:

@@ -3,35 +3,74 @@
 import asyncio
 import inspect
 import json
+import threading
 import time
 import unittest
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 
-from support import CASES, GATE, GENEROUS_MS, KEY, RUN, STUB, WEBHOOK, closed_port
+from support import CASES, CONCURRENT, GATE, GENEROUS_MS, KEY, RUN, WEBHOOK, closed_port, stub_of
 from weir_ratelimit import AsyncWeir, CheckRequest, Weir, WeirError
 
 
 class Conformance(unittest.TestCase):
     def test_rows_by_the_synchronous_client(self) -> None:
-        for position, row in enumerate(CASES):
+        for row in CASES:
             with self.subTest(row["name"]):
-                asyncio.run(self.run_row(Weir, position, row))
+                asyncio.run(self.run_row(Weir, row))
 
     def test_rows_by_the_asynchronous_client(self) -> None:
-        for position, row in enumerate(CASES):
+        for row in CASES:
             with self.subTest(row["name"]):
-                asyncio.run(self.run_row(AsyncWeir, position, row))
+                asyncio.run(self.run_row(AsyncWeir, row))
 
-    async def run_row(self, kind: type, position: int, row: dict) -> None:
+    def test_concurrent_rows_by_the_synchronous_client(self) -> None:
+        for row in CONCURRENT:
+            run = f"{RUN}-sync"
+            with self.subTest(row["name"]), client(Weir, row, run) as weir, ThreadPoolExecutor(300) as threads:
+                send, all_begun = weir._send_call, threading.Event()
+                weir._send_call = lambda call: (all_begun.wait(GENEROUS_MS / 1000), send(call))
+                outcomes = []
+                for step in row["calls"] * row.get("times", 1):
+                    before = held(weir)
+                    outcomes.append(threads.submit(call, weir, step, run))
+                    while held(weir) == before and not outcomes[-1].done():
+                        time.sleep(0)
+                all_begun.set()
+                self.compare_concurrent(row, [outcome_of(one.result) for one in outcomes], run)
+
+    def test_concurrent_rows_by_the_asynchronous_client(self) -> None:
+        async def run_all(row: dict, run: str) -> list:
+            async with client(AsyncWeir, row, run) as weir:
+                calls = [call(weir, step, run) for step in row["calls"] * row.get("times", 1)]
+                return await asyncio.gather(*calls, return_exceptions=True)
+
+        for row in CONCURRENT:
+            with self.subTest(row["name"]):
+                self.compare_concurrent(row, asyncio.run(run_all(row, f"{RUN}-async")), f"{RUN}-async")
+
+    def compare_concurrent(self, row: dict, outcomes: list, run: str) -> None:
+        if "times" in row:
+            return self.assertEqual(sum(one.allowed for one in outcomes), row["allowed"])
+        for nth, (outcome, step) in enumerate(zip(outcomes, row["calls"], strict=True)):
+            if "error" in step:
+                self.compare_error(outcome, step["error"], f"call {nth}")
+            else:
+                self.compare(outcome, step["expect"], f"call {nth}")
+        if "paths" in row:
+            with urllib.request.urlopen(f"{stub_of(row, run)}/requests") as response:
+                self.assertEqual([request["path"] for request in json.load(response)], row["paths"])
+
+    async def run_row(self, kind: type, row: dict) -> None:
         run, slept = f"{RUN}-{kind.__name__}", []
-        url = {"gate": GATE, "stub": f"{STUB}/{position}/{run}", "closed": closed_port()}[row["server"]]
-        options = {"key": KEY, "on_error": "deny", "timeout_ms": GENEROUS_MS, **row.get("options", {})}
+        url, options = target(row, run)
+        options["random"] = lambda: row.get("random", 0)
         if row["server"] == "stub":
             options["sleep"] = recorder(kind, slept)
         if all(step["call"] != "wait" for step in row["steps"]):
             # A busy machine must not outlast a cached denial.
             options["now_ms"] = lambda: 0
-        weir = kind(url, **options)
+        weir = kind(**options)
         self.reservation, self.lease, self.job, self.charge = None, "lease_x", "deferred_x", None
         for nth, step in enumerate(row["steps"]):
             where = f"step {nth}"
@@ -58,10 +97,7 @@ class Conformance(unittest.TestCase):
             outcome = await self.outcome(weir, step, run)
         except WeirError as error:
             self.assertIn("error", step, f"{where}: {error}")
-            found = {"kind": error.kind, "status": error.status, "fields": [field for field, _ in error.fields]}
-            for name, value in step["error"].items():
-                self.assertEqual(found[name], value, f"{where}: {name}")
-            return
+            return self.compare_error(error, step["error"], where)
         self.assertNotIn("error", step, where)
         answers = outcome if isinstance(outcome, list) else [outcome]
         expected = step.get("results", [step.get("expect")])
@@ -95,6 +131,11 @@ class Conformance(unittest.TestCase):
             return outcome
         self.reservation = outcome
         return outcome.answer
+
+    def compare_error(self, error: WeirError, wanted: dict, where: str) -> None:
+        found = {"kind": error.kind, "status": error.status, "fields": [field for field, _ in error.fields]}
+        for name, value in wanted.items():
+            self.assertEqual(found[name], value, f"{where}: {name}")
 
     def compare(self, answer, wanted: dict, where: str) -> None:
         for name, value in wanted.items():
@@ -136,6 +177,28 @@ class Conformance(unittest.TestCase):
             keys = {request["body"].get("idempotency_key") for request in requests}
             self.assertEqual(len(keys), 1)
             self.assertGreaterEqual(len(keys.pop()), 16)
+
+
+def target(row: dict, run: str) -> tuple[str, dict]:
+    """The address of a case's server, and the options of its client."""
+    url = {"gate": GATE, "stub": stub_of(row, run), "closed": closed_port()}[row["server"]]
+    return url, {"url": url, "key": KEY, "on_error": "deny", "timeout_ms": GENEROUS_MS, **row.get("options", {})}
+
+
+def client(kind: type, row: dict, run: str):
+    return kind(**target(row, run)[1])
+
+
+def held(weir: Weir) -> int:
+    """Checks that are sent or wait."""
+    return weir._queue._in_flight + len(weir._queue._waiting)
+
+
+def outcome_of(result):
+    try:
+        return result()
+    except WeirError as error:
+        return error
 
 
 def call(weir, step: dict, run: str):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from random import random as uniform
 from typing import Any, Literal
 from urllib.parse import quote, urlsplit
 
@@ -14,6 +16,7 @@ import httpcore
 import httpx
 
 from ._cache import DenialCache
+from ._calls import BATCH_MAX, Call, CallQueue, Request, timed_out
 from .answer import Answer, GateAnswer, parse_json, read_answer, read_batch
 from .deferral import Deferral, DeferredJob, read_deferral, read_deferred_job
 from .errors import WeirError
@@ -26,13 +29,13 @@ Choice = Literal["allow", "deny"]
 
 BODY_MAX = 8 * 1024 * 1024
 """The longest answer that is read: more than a batch of 100 checks with the most limits."""
-BATCH_MAX = 100
 DEFER_TIMEOUT_MS = 5_000
 """A gate waits up to 2,000 ms for the first delivery of a job."""
 RETRY_AFTER_MS = 1_000
 """When to try again after a denial by `on_error`; a gate without Redis answers the same."""
 REFUSED = (400, 413, 415, 422)
 """The gate refuses such a request because of what it says."""
+RETRY_SPREAD_MS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,7 @@ class CheckRequest:
         return body
 
     def entries(self) -> list[tuple[str, str]]:
-        return sorted((name, _text(value)) for name, value in self.attributes.items() if value is not None)
+        return sorted((name, _text(name, value)) for name, value in self.attributes.items() if value is not None)
 
     def cache_key(self) -> object | None:
         """Equal for requests that every rulebook decides alike; None for those that must be sent. A smaller cost may pass."""
@@ -84,18 +87,29 @@ class Core:
         timeout_ms: int = 100,
         retry: bool = False,
         cache_size: int = 10_000,
+        max_in_flight: int = 4,
+        max_waiting: int = 10_000,
+        retry_spread_ms: int = RETRY_SPREAD_MS,
         on_degraded: Callable[[WeirError], None] | None = None,
+        traceparent: Callable[[], str | None] | None = None,
         now_ms: Callable[[], float] | None = None,
+        random: Callable[[], float] | None = None,
     ) -> None:
         """Checks the options.
 
         on_error: the decision if no gate decides. There is no default, because either choice hurts somebody.
-        timeout_ms: the time for one call with its repeat.
+        timeout_ms: the time for one call with its wait and its repeat.
         retry: repeats a call once if its connection fails. Each check then carries an idempotency key, which costs Redis a key for a
         minute and excludes the gate's shortcuts. Peeks are always repeated.
         cache_size: how many denials are repeated without asking while the gate permits it.
+        max_in_flight: calls of checks at a time. Checks that arrive meanwhile wait, and travel together in batches of up to 100.
+        max_waiting: how many checks wait; `on_error` answers a further one, with the kind `overload`.
+        retry_spread_ms: `wait` adds a random time of up to this much, so that those who were refused together do not return together.
         on_degraded: called for every decision that was left to `on_error`: count it, so that an open gate is noticed.
+        traceparent: the header `traceparent` of a call, or None; by default that of OpenTelemetry's current span, if OpenTelemetry is
+        installed. A batch has that of its first check.
         now_ms: monotonic milliseconds, by which cached denials end. For tests.
+        random: from 0 to 1, for `retry_spread_ms`. For tests.
         """
         address = urlsplit(url)
         if address.scheme not in ("http", "https") or not address.hostname:
@@ -118,8 +132,64 @@ class Core:
         self.timeout_s = timeout_of(timeout_ms)
         self.retry = retry
         self.cache = DenialCache(_in_range("cache_size", cache_size, 0, 1_000_000))
+        self.max_in_flight = _in_range("max_in_flight", max_in_flight, 1, 64)
+        self.max_waiting = _in_range("max_waiting", max_waiting, 0, 1_000_000)
+        self.retry_spread_ms = _in_range("retry_spread_ms", retry_spread_ms, 0, 60_000)
+        self.random = random or uniform
         self.on_degraded = on_degraded or (lambda error: None)
+        self.traceparent = traceparent or current_traceparent()
         self.now_ms = now_ms or (lambda: time.monotonic() * 1000)
+
+    def queue(self) -> CallQueue:
+        return CallQueue(self.max_in_flight, self.max_waiting)
+
+    def request(
+        self, method: str, path: str, body: object, repeatable: bool, timeout_s: float | None = None, keyed: bool = False
+    ) -> Request:
+        deadline = time.monotonic() + (timeout_s or self.timeout_s)
+        traceparent = self.traceparent()
+        headers = {"traceparent": traceparent} if traceparent else {}
+        return Request(method, path, None if body is None else to_json(body), repeatable, deadline, headers, keyed)
+
+    def check_request(self, request: CheckRequest) -> Request:
+        request = self.with_retry_key(request)
+        keyed = request.peek or request.idempotency_key is not None
+        return self.request("POST", "/check", request.body(), self.retry or request.peek, keyed=keyed)
+
+    def settle(self, queue: CallQueue, call: Call, found: tuple[int, bytes] | WeirError) -> None:
+        """Ends a call: each of its checks has an outcome, or waits to be sent again."""
+        queue.end(call)
+        try:
+            if isinstance(found, WeirError):
+                raise found
+            if len(call.requests) == 1:
+                call.leader.outcome = found
+                return
+            answers = self.decisions(*found, len(call.requests))
+            for request, answer in zip(call.requests, answers, strict=True):
+                request.outcome = answer
+        except WeirError as error:
+            if error.kind == "refused" and len(call.requests) > 1:
+                return queue.send_again(call, error)
+            for request in call.requests:
+                request.outcome = error
+
+    def checked(self, request: Request) -> GateAnswer:
+        """The answer to a check that was carried."""
+        match request.outcome:
+            case None:
+                raise timed_out()
+            case WeirError() as error:
+                raise error
+            case GateAnswer() as gate:
+                return gate
+            case (status, content):
+                return self.decision("/check", status, content)
+
+    def spread(self, promised_ms: int, left_ms: float) -> float:
+        """The time to wait after a denial: never less than was promised, and not beyond the end of the wait."""
+        more = math.floor(self.random() * min(self.retry_spread_ms, promised_ms))
+        return promised_ms + max(min(more, left_ms - promised_ms), 0)
 
     def with_retry_key(self, request: CheckRequest) -> CheckRequest:
         """The request with an idempotency key, if it can be sent twice and would take or return units."""
@@ -211,11 +281,11 @@ class Core:
         _require_not_found(status, content)
         return False
 
-    def decisions(self, status: int, content: bytes, count: int) -> list[Answer]:
+    def decisions(self, status: int, content: bytes, count: int) -> list[GateAnswer | WeirError]:
         body = self.json(status, content)
         if status != 200:
             raise _not_an_answer(status)
-        return [gate.answer for gate in read_batch(body, count)]
+        return read_batch(body, count)
 
     def json(self, status: int, content: bytes, accepted: tuple[int, ...] = (200, 429)) -> Any:
         if status not in accepted:
@@ -230,6 +300,22 @@ class Core:
         choice = self.on_error(error, request) if callable(self.on_error) else self.on_error
         allowed = choice == "allow"
         return Answer(allowed, retry_after_ms=0 if allowed else RETRY_AFTER_MS, degraded="client", error=error)
+
+
+def current_traceparent() -> Callable[[], str | None]:
+    """Finds the header of the current span, if OpenTelemetry is installed."""
+    try:
+        from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+    except ImportError:
+        return lambda: None
+    propagator = TraceContextTextMapPropagator()
+
+    def traceparent() -> str | None:
+        carrier: dict[str, str] = {}
+        propagator.inject(carrier)
+        return carrier.get("traceparent")
+
+    return traceparent
 
 
 def job_path(job_id: str) -> str:
@@ -310,7 +396,9 @@ def _not_an_answer(status: int) -> WeirError:
     return WeirError("answer", f"the gate's answer does not fit its status {status}", status=status)
 
 
-def _text(value: object) -> str:
+def _text(name: object, value: object) -> str:
+    if not isinstance(name, str) or not isinstance(value, (str, int, float)):
+        raise TypeError(f"attributes: {name!r} is a {type(value).__name__}; a name and a text, a number or a bool are needed")
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import httpx
 
+from ._calls import Call, Request, timed_out
 from ._core import (
-    BODY_MAX, DEFER_TIMEOUT_MS, FAILURES, Attributes, CheckRequest, Core, failure, job_path, timeout_of, to_json, too_long, too_many,
+    BODY_MAX, DEFER_TIMEOUT_MS, FAILURES, RETRY_SPREAD_MS, Attributes, CheckRequest, Core, OnError, failure, job_path, timeout_of, too_long,
+    too_many,
 )
 from ._deadline import DeadlineTransport
 from .answer import Answer, GateAnswer
@@ -22,12 +26,49 @@ from .reservation import NOTHING, Committed, Reservation
 class Weir:
     """A client of Weir's gates, for any number of threads. Holds no limits: every decision is a gate's, or that of `on_error`."""
 
-    def __init__(self, url: str, key: str, *, sleep: Callable[[float], Any] = time.sleep, **options: Any) -> None:
-        """The options are those of `Core`: `on_error` (needed), `timeout_ms`, `retry`, `cache_size`, `on_degraded`."""
-        self._core = Core(url, key, **options)
+    def __init__(
+        self,
+        url: str,
+        key: str,
+        *,
+        on_error: OnError,
+        timeout_ms: int = 100,
+        retry: bool = False,
+        cache_size: int = 10_000,
+        max_in_flight: int = 4,
+        max_waiting: int = 10_000,
+        retry_spread_ms: int = RETRY_SPREAD_MS,
+        on_degraded: Callable[[WeirError], None] | None = None,
+        traceparent: Callable[[], str | None] | None = None,
+        transport: httpx.BaseTransport | None = None,
+        now_ms: Callable[[], float] | None = None,
+        sleep: Callable[[float], object] = time.sleep,
+        random: Callable[[], float] | None = None,
+    ) -> None:
+        """The options are described at `Core`. `transport` replaces the connections, for a client certificate or a proxy:
+        `httpx.HTTPTransport(verify=context)`. With one of these, the time-out bounds each step of a call."""
+        self._core = Core(
+            url,
+            key,
+            on_error=on_error,
+            timeout_ms=timeout_ms,
+            retry=retry,
+            cache_size=cache_size,
+            max_in_flight=max_in_flight,
+            max_waiting=max_waiting,
+            retry_spread_ms=retry_spread_ms,
+            on_degraded=on_degraded,
+            traceparent=traceparent,
+            now_ms=now_ms,
+            random=random,
+        )
         self._sleep = sleep
-        self._transport = DeadlineTransport(tls=self._core.tls)
-        self._http = httpx.Client(transport=self._transport, headers=self._core.request_headers, trust_env=False)
+        self._lock = threading.Lock()
+        self._queue = self._core.queue()
+        self._deadlines = DeadlineTransport(tls=self._core.tls) if transport is None else None
+        self._http = httpx.Client(
+            transport=transport or self._deadlines, headers=self._core.request_headers, trust_env=False
+        )
 
     def __enter__(self) -> Weir:
         return self
@@ -59,7 +100,7 @@ class Weir:
         if cached is not None:
             return cached
         try:
-            gate = self._decide("/check", request)
+            gate = core.checked(self._carry(core.check_request(request)))
         except WeirError as error:
             return core.degraded(error, request)
         if key is not None:
@@ -174,13 +215,15 @@ class Weir:
 
     def deferred(self, job_id: str) -> DeferredJob | None:
         """The state of a deferred job; None if no gate knows it (any longer). Raises a `WeirError` if no gate answers."""
-        return self._core.deferred_job(*self._exchange("GET", job_path(job_id), None, True))
+        request = self._core.request("GET", job_path(job_id), None, True)
+        return self._core.deferred_job(*self._exchange(request))
 
     def cancel_deferred(self, job_id: str) -> bool:
         """Removes a deferred job that waits, or a dead letter. Returns False if there is no such job, or it was delivered. Raises a `WeirError` if
         no gate confirms it."""
         # Not repeatable: the second answer would not tell what the first call did.
-        return self._core.cancelled(*self._exchange("DELETE", job_path(job_id), None, False))
+        request = self._core.request("DELETE", job_path(job_id), None, False)
+        return self._core.cancelled(*self._exchange(request))
 
     def batch(self, checks: Sequence[CheckRequest]) -> list[Answer]:
         """Up to 100 independent checks in one request, decided in order. If no gate decides, `on_error` answers each."""
@@ -189,10 +232,11 @@ class Weir:
         core = self._core
         bodies = [core.with_retry_key(check).body() for check in checks]
         try:
-            status, content = self._send("/check/batch", {"checks": bodies}, core.retry)
-            return core.decisions(status, content, len(checks))
+            sent = self._send("/check/batch", {"checks": bodies}, core.retry)
+            found: Sequence[GateAnswer | WeirError] = core.decisions(*sent, len(checks))
         except WeirError as error:
-            return [core.degraded(error, check) for check in checks]
+            found = [error] * len(checks)
+        return [one.answer if isinstance(one, GateAnswer) else core.degraded(one, check) for one, check in zip(found, checks, strict=True)]
 
     def wait(
         self,
@@ -204,48 +248,97 @@ class Weir:
         idempotency_key: str | None = None,
     ) -> Answer:
         """Checks until the action is allowed, and waits as the answers say. Returns the denial if it cannot be allowed before
-        `max_ms`. The delay of a leaky bucket is waited for in full, because its units are already taken."""
+        `max_ms`. Adds up to `retry_spread_ms` to the time of a denial. The delay of a leaky bucket is waited for in full, because its units are already taken."""
         until = self._core.now_ms() + max_ms
         while True:
             answer = self.check(namespace, attributes, cost=cost, idempotency_key=idempotency_key)
-            ms = answer.delay_ms if answer.allowed else answer.retry_after_ms
-            if ms is None or (not answer.allowed and self._core.now_ms() + ms > until):
+            ms, left = answer.delay_ms if answer.allowed else answer.retry_after_ms, until - self._core.now_ms()
+            if ms is None or (not answer.allowed and ms > left):
                 return answer
-            if ms > 0:
-                self._sleep(ms / 1000)
+            wait_ms = ms if answer.allowed else self._core.spread(ms, left)
+            if wait_ms > 0:
+                self._sleep(wait_ms / 1000)
             if answer.allowed:
                 return answer
 
     def _decide(self, path: str, request: CheckRequest) -> GateAnswer:
         body = self._core.with_retry_key(request).body()
-        return self._core.decision(path, *self._send(path, body, self._core.retry or request.peek))
+        return self._core.decision(path, *self._send(path, body, self._core.retry))
 
     def _send(self, path: str, body: object, repeatable: bool, timeout_s: float | None = None) -> tuple[int, bytes]:
-        return self._exchange("POST", path, to_json(body), repeatable, timeout_s)
+        return self._exchange(self._core.request("POST", path, body, repeatable, timeout_s))
 
-    def _exchange(
-        self, method: str, path: str, content: bytes | None, repeatable: bool, timeout_s: float | None = None
-    ) -> tuple[int, bytes]:
-        """Sends a request; once more if the connection failed, and `repeatable`."""
-        deadline = time.monotonic() + (timeout_s or self._core.timeout_s)
+    def _carry(self, request: Request) -> Request:
+        """Sends a check when its turn comes, or waits for the answer of the call that carries it. Of the threads whose checks share a batch, the
+        last one sends it."""
+        request.event = threading.Event()
+        with self._lock:
+            self._queue.add(request)
+            self._begin()
+        while request.outcome is None and not request.abandoned:
+            call = request.call
+            if call is not None and call.leader is request:
+                self._send_call(call)
+            elif request.event.wait(max(request.deadline - time.monotonic(), 0)):
+                request.event.clear()
+            else:
+                with self._lock:
+                    # It can have become the one that sends a moment ago, and then it must.
+                    if request.call is None or request.call.leader is not request:
+                        self._queue.abandon(request)
+                    self._begin()
+        return request
+
+    def _begin(self) -> None:
+        """Wakes the threads that send the next calls. Needs the lock."""
+        while (call := self._queue.next()) is not None:
+            call.leader.event.set()
+
+    def _send_call(self, call: Call) -> None:
+        found: tuple[int, bytes] | WeirError = WeirError("connection", "the call was interrupted")
         try:
-            return self._exchange_once(method, path, content, deadline)
+            found = self._exchange(call.as_one())
         except WeirError as error:
-            if not self._core.repeats(error, repeatable, deadline):
-                raise
-        return self._exchange_once(method, path, content, deadline)
+            found = error
+        finally:
+            with self._lock:
+                self._core.settle(self._queue, call, found)
+                self._begin()
+            for request in call.requests:
+                request.event.set()
 
-    def _exchange_once(self, method: str, path: str, content: bytes | None, deadline: float) -> tuple[int, bytes]:
+    def _exchange(self, request: Request) -> tuple[int, bytes]:
+        """Sends a request; once more if the connection failed and it can be sent twice."""
+        try:
+            return self._exchange_once(request)
+        except WeirError as error:
+            if not self._core.repeats(error, request.repeatable, request.deadline):
+                raise
+        return self._exchange_once(request)
+
+    def _exchange_once(self, request: Request) -> tuple[int, bytes]:
+        left = request.deadline - time.monotonic()
+        if left <= 0:
+            raise timed_out()
         try:
             with (
-                self._transport.until(deadline),
-                self._http.stream(method, self._core.url + path, content=content) as response,
+                self._deadlines.until(request.deadline) if self._deadlines else contextlib.nullcontext(),
+                self._http.stream(
+                    request.method,
+                    self._core.url + request.path,
+                    content=request.content,
+                    headers=request.headers,
+                    # Of each step of a transport of the program; the other one ends at the deadline.
+                    timeout=left,
+                ) as response,
             ):
                 answer = bytearray()
                 for chunk in response.iter_raw():
                     answer += chunk
                     if len(answer) > BODY_MAX:
                         raise too_long(response.status_code)
+                    if time.monotonic() > request.deadline:
+                        raise timed_out()
                 return response.status_code, bytes(answer)
         except FAILURES as error:
             raise failure(error) from error

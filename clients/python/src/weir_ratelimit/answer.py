@@ -148,11 +148,19 @@ def read_answer(value: Any) -> GateAnswer:
     return GateAnswer(answer, body.count("cache_for_ms") if "cache_for_ms" in body.values else 0)
 
 
-def read_batch(value: Any, count: int) -> tuple[GateAnswer, ...]:
-    results = _Fields(value, "the batch").list("results", lambda one, _: read_answer(one))
+def read_batch(value: Any, count: int) -> list[GateAnswer | WeirError]:
+    """The answer to each check, or why it is none."""
+
+    def read(one: Any, _: str) -> GateAnswer | WeirError:
+        try:
+            return read_answer(one)
+        except WeirError as error:
+            return error
+
+    results = _Fields(value, "the batch").list("results", read)
     if len(results) != count:
         raise _invalid("results", f"{count} entries")
-    return results
+    return list(results)
 
 
 def _read_limit(value: Any, _: str) -> LimitAnswer:

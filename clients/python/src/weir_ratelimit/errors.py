@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-FailureKind = Literal["timeout", "connection", "status", "answer", "refused"]
+FailureKind = Literal["timeout", "connection", "status", "answer", "refused", "overload"]
 """Why a call got no valid answer.
 
 timeout: no complete answer arrived before the time-out. connection: the connection was refused, reset or closed before the answer was
 complete. status: 401, 403, 404, 5xx, or a redirect, which is never followed. answer: it is not the answer of a gate. refused: the gate
-refused the request itself (400, 413, 415, 422); the program must send another one.
+refused the request itself (400, 413, 415, 422); the program must send another one. overload: more requests waited than `max_waiting`.
 """
 
 
