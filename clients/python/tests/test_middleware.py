@@ -1,35 +1,23 @@
 """The middleware of each framework, behind real servers."""
 
-import asyncio
-import contextlib
-import threading
 import time
 import unittest
 import warnings
-from wsgiref.simple_server import WSGIRequestHandler, make_server
 
-import django
 import fastapi as fastapi_library
 import flask as flask_library
 import httpx
-import uvicorn
-from django import conf
 from django.core.wsgi import get_wsgi_application
 from django.http import HttpResponse
 from django.test import RequestFactory
 from django.urls import path as django_path
 from support import GATE, GENEROUS_MS, KEY, RUN, closed_port
+from servers import DjangoUrls, served, served_wsgi
 from weir_ratelimit import AsyncWeir, Weir, asgi, django as for_django, fastapi, flask
 
 warnings.filterwarnings("ignore", "X-Forwarded-For is ignored")
 
 
-class DjangoUrls:
-    urlpatterns: list = []
-
-
-conf.settings.configure(ROOT_URLCONF=DjangoUrls, ALLOWED_HOSTS=["*"], SECRET_KEY="of a test")
-django.setup()
 SETTINGS = {"key": KEY, "timeout_ms": GENEROUS_MS}
 
 
@@ -77,7 +65,7 @@ class Middleware(unittest.TestCase):
             self.assertEqual(refused.status_code, 429)
             self.assertGreater(int(refused.headers["retry-after"]), 3000)
             body = refused.json()
-            self.assertEqual(body.get("detail", body)["code"], "rate_limited")
+            self.assertEqual((body["code"], refused.headers["content-type"]), ("rate_limited", "application/problem+json"))
             self.assertEqual(seen, [("127.0.0.1", route)] * 3)
 
             unavailable = http.get("/denied")
@@ -124,6 +112,7 @@ class Middleware(unittest.TestCase):
         seen: list = []
         every = options(AsyncWeir, "fastapi", fastapi.ip, fastapi.route, lambda request, name: request.headers[name], seen)
         app = fastapi_library.FastAPI()
+        fastapi.install(app)
         for name, one in every.items():
             dependency = fastapi_library.Depends(fastapi.limit(one.pop("client"), **one))
 
@@ -193,40 +182,6 @@ def plain(app):
         await app(scope, receive, send_text)
 
     return called
-
-
-@contextlib.contextmanager
-def served(app):
-    config = uvicorn.Config(app, port=0, lifespan="off", log_level="error", proxy_headers=False)
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=lambda: asyncio.run(server.serve()))
-    thread.start()
-    try:
-        deadline = time.monotonic() + GENEROUS_MS / 1000
-        while not server.started:
-            assert time.monotonic() < deadline and thread.is_alive()
-        port = server.servers[0].sockets[0].getsockname()[1]
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.should_exit = True
-        thread.join()
-
-
-@contextlib.contextmanager
-def served_wsgi(app):
-    class Quiet(WSGIRequestHandler):
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = make_server("127.0.0.1", 0, app, handler_class=Quiet)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 if __name__ == "__main__":

@@ -1,63 +1,189 @@
-"""What the middleware of Django and Flask share: one request from its attributes to the refund."""
+"""What the middleware of all frameworks share: one request from its attributes to the refund and the release of its leases."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, Generic, TypeVar
 
+import anyio
+
+from ._async import AsyncWeir, start_task
 from ._core import Attributes
+from ._renewals import RENEWALS
 from ._sync import Weir
+from .answer import Answer
 from .errors import WeirError
-from .middleware import Cost, Refusal, RefundWhen, cost_of, refunds, refusal, safe_attributes
+from .middleware import Cost, Headers, OnDecision, Refusal, RefundWhen, cost_of, refunds, refusal, renewal_times, safe_attributes
+
+Client = TypeVar("Client", Weir, AsyncWeir)
 
 
 def ignore(error: WeirError) -> None:
-    """A refund that failed changes no response."""
+    """A refund or a release that failed changes no response."""
 
 
 @dataclass(frozen=True, slots=True)
-class Admission:
-    """The decision about a request."""
+class Options(Generic[Client]):
+    """How the requests of a framework are limited.
 
-    refused: Refusal | None = None
-    """The response in place of the handler's."""
-    headers: dict[str, str] = field(default_factory=dict)
-    """Those to add to the handler's response."""
-    settle: Callable[[int], None] = lambda status: None
-    """To be called with the status of the handler's response."""
+    attributes: what rules test and count by; None passes the request unlimited, as `skip` does if it returns True.
+    refund_when: whether a response with this status returns the units. The status is 500 if the handler raised.
+    on_refund_error: called if a refund, or the release of a lease, failed.
+    on_refused: makes the response to a refused request in place of the problem document.
+    headers: whether responses have the headers of the limit; a refusal has `Retry-After` either way.
+    on_decision: called with each answer and the milliseconds that it took.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How the requests of a framework are limited."""
-
-    client: Weir
+    client: Client
     namespace: str
     attributes: Callable[[Any], Attributes | None]
-    cost: Cost
-    refund_when: RefundWhen | None
-    on_refund_error: Callable[[WeirError], None]
+    cost: Cost = 1
+    refund_when: RefundWhen | None = None
+    on_refund_error: Callable[[WeirError], None] = ignore
+    on_refused: Callable[[Any, Answer], Any] | None = None
+    headers: bool = True
+    skip: Callable[[Any], bool] | None = None
+    on_decision: OnDecision | None = None
 
-    def admit(self, request: Any) -> Admission:
-        """Decides about a request. Waits for the delay of a leaky bucket."""
+    def __post_init__(self) -> None:
+        if not isinstance(self.namespace, str):
+            raise TypeError("namespace: a text is needed")
+        if not callable(self.cost) and (type(self.cost) is not int or self.cost < 0):
+            raise TypeError("cost: a whole number or a function of the request is needed")
+        if not callable(self.attributes):
+            raise TypeError("attributes: a function of the request is needed")
+        for name in ("refund_when", "on_refund_error", "on_refused", "skip", "on_decision"):
+            value = getattr(self, name)
+            if value is not None and not callable(value):
+                raise TypeError(f"{name}: a function is needed")
+
+    def of(self, kind: type[Client]) -> Options[Client]:
+        if not isinstance(self.client, kind):
+            raise TypeError(f"client: a {kind.__name__} is needed here, not a {type(self.client).__name__}")
+        return self
+
+    def question(self, request: Any) -> tuple[Attributes, int] | None:
+        """What to ask about a request; None if it passes unlimited."""
+        if self.skip is not None and self.skip(request):
+            return None
         attributes = self.attributes(request)
-        if attributes is None:
-            return Admission()
-        safe, cost = safe_attributes(attributes), cost_of(self.cost, request)
-        answer = self.client.check(self.namespace, safe, cost=cost)
-        refused = refusal(answer)
-        if refused is not None:
-            return Admission(refused)
-        time.sleep(answer.delay_ms / 1000)
+        return None if attributes is None else (safe_attributes(attributes), cost_of(self.cost, request))
 
-        def settle(status: int) -> None:
-            if not refunds(answer, self.refund_when, status):
-                return
+    def report(self, answer: Answer, since: float) -> None:
+        if self.on_decision is not None:
+            self.on_decision(answer, (time.perf_counter() - since) * 1000)
+
+
+@dataclass(slots=True)
+class Admission(Generic[Client]):
+    """The decision about a request, until its response has ended."""
+
+    options: Options[Client]
+    answer: Answer
+    attributes: Attributes
+    cost: int
+    renewals: list[Any] = field(default_factory=list)
+    """Events that end the renewals of its leases."""
+    ended: bool = False
+
+    def refusal(self) -> Refusal | None:
+        return refusal(self.answer)
+
+    def headers(self, written: Headers, existing: Callable[[str], str | None]) -> dict[str, str]:
+        return written.of(self.answer, self.options.headers, existing)
+
+    def end(self) -> bool:
+        """Ends the renewals. Returns False if the response had ended before."""
+        ended, self.ended = self.ended, True
+        for renewal in self.renewals:
+            renewal.set()
+        return not ended
+
+    def refunds(self, status: int) -> bool:
+        return refunds(self.answer, self.options.refund_when, status)
+
+
+def admit(options: Options[Weir], request: Any) -> Admission[Weir] | None:
+    """Decides about a request; None if it passes unlimited. The caller waits for `delay_ms` of the answer."""
+    question, since = options.question(request), time.perf_counter()
+    if question is None:
+        return None
+    answer = options.client.check(options.namespace, question[0], cost=question[1])
+    options.report(answer, since)
+    admission = Admission(options, answer, *question)
+    for lease, every_s in renewal_times(answer):
+        admission.renewals.append(RENEWALS.add(every_s, partial(_renewed, options.client, lease)))
+    return admission
+
+
+def settle(admission: Admission[Weir], status: int) -> None:
+    """To be called when the response has ended, with its status."""
+    if not admission.end():
+        return
+    options, client = admission.options, admission.options.client
+    steps: list[Callable[[], object]] = [partial(client.release, lease.id) for lease in admission.answer.leases]
+    if admission.refunds(status):
+        charge = admission.answer.charge
+        steps.append(partial(client.refund, options.namespace, admission.attributes, cost=admission.cost, charge=charge))
+    for step in steps:
+        try:
+            step()
+        except WeirError as error:
+            options.on_refund_error(error)
+
+
+async def admit_async(options: Options[AsyncWeir], request: Any) -> Admission[AsyncWeir] | None:
+    """See `admit`."""
+    question, since = options.question(request), time.perf_counter()
+    if question is None:
+        return None
+    answer = await options.client.check(options.namespace, question[0], cost=question[1])
+    options.report(answer, since)
+    admission = Admission(options, answer, *question)
+    for lease, every_s in renewal_times(answer):
+        ended = anyio.Event()
+        admission.renewals.append(ended)
+        start_task(_renew, options.client, lease, every_s, ended)
+    return admission
+
+
+async def settle_async(admission: Admission[AsyncWeir], status: int) -> None:
+    """See `settle`."""
+    if not admission.end():
+        return
+    options, client = admission.options, admission.options.client
+    steps: list[Callable[[], Awaitable[object]]] = [partial(client.release, lease.id) for lease in admission.answer.leases]
+    if admission.refunds(status):
+        charge = admission.answer.charge
+        steps.append(partial(client.refund, options.namespace, admission.attributes, cost=admission.cost, charge=charge))
+    # Also if the task is cancelled because the client went away.
+    with anyio.CancelScope(shield=True):
+        for step in steps:
             try:
-                self.client.refund(self.namespace, safe, cost=cost, charge=answer.charge)
+                await step()
             except WeirError as error:
-                self.on_refund_error(error)
+                options.on_refund_error(error)
 
-        return Admission(None, answer.headers(), settle)
+
+def _renewed(client: Weir, lease: str) -> bool:
+    """Whether the lease is to be renewed again."""
+    try:
+        return client.renew(lease).held
+    except WeirError:
+        return True
+
+
+async def _renew(client: AsyncWeir, lease: str, every_s: float, ended: anyio.Event) -> None:
+    held = True
+    while held:
+        with anyio.move_on_after(every_s):
+            await ended.wait()
+        if ended.is_set():
+            return
+        try:
+            held = (await client.renew(lease)).held
+        except WeirError:
+            continue

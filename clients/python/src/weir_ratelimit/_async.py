@@ -370,6 +370,11 @@ def _running_loop() -> tuple[object, Callable[..., object]]:
     return loop, _spawn_in_asyncio
 
 
+def start_task(run: Callable[..., Coroutine[Any, Any, None]], *arguments: object) -> None:
+    """Starts a task that ends with the event loop only."""
+    _running_loop()[1](run, *arguments)
+
+
 _TASKS: set[asyncio.Task[None]] = set()
 """A loop has no strong reference to its tasks."""
 

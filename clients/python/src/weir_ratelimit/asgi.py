@@ -7,11 +7,13 @@ from typing import Any
 
 import anyio
 
+from ._admission import Admission, Options, admit_async, ignore, settle_async
 from ._async import AsyncWeir
 from ._core import Attributes
 from .address import client_address
+from .answer import Answer
 from .errors import WeirError
-from .middleware import Cost, RefundWhen, Refusal, cost_of, refunds, refusal, safe_attributes
+from .middleware import Cost, Headers, OnDecision, RefundWhen, Refusal
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -32,45 +34,83 @@ class WeirMiddleware:
         attributes: Callable[[Scope], Attributes | None],
         cost: Cost = 1,
         refund_when: RefundWhen | None = None,
-        on_refund_error: Callable[[WeirError], None] = lambda error: None,
+        on_refund_error: Callable[[WeirError], None] = ignore,
+        on_refused: Callable[[Scope, Answer], App] | None = None,
+        headers: bool = True,
+        skip: Callable[[Scope], bool] | None = None,
+        on_decision: OnDecision | None = None,
     ) -> None:
-        """attributes: what rules test and count by, from the scope; None passes the request unlimited."""
+        """The options are described at `Options`; the request is the scope. The answer is `request.state.weir` of Starlette, and
+        `scope["state"]["weir"]`."""
         self.app = app
-        self._client = client
-        self._namespace = namespace
-        self._attributes = attributes
-        self._cost = cost
-        self._refund_when = refund_when
-        self._on_refund_error = on_refund_error
+        self._options = Options(
+            client, namespace, attributes, cost, refund_when, on_refund_error, on_refused, headers, skip, on_decision
+        ).of(AsyncWeir)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        attributes = self._attributes(scope) if scope["type"] in ("http", "websocket") else None
-        if attributes is None:
+        admission = await admit_async(self._options, scope) if scope["type"] in ("http", "websocket") else None
+        if admission is None:
             return await self.app(scope, receive, send)
-        safe, cost = safe_attributes(attributes), cost_of(self._cost, scope)
-        answer = await self._client.check(self._namespace, safe, cost=cost)
-        refused = refusal(answer)
-        if refused is not None:
-            return await _refuse(scope, send, refused)
-        await anyio.sleep(answer.delay_ms / 1000)
-        status = 500
-        added = [(name.encode(), value.encode()) for name, value in answer.headers().items()]
+        await run_limited(self._limited(admission), scope, receive, send, [admission])
 
-        async def send_with_headers(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                message["headers"] = [*message.get("headers", ()), *added]
-            await send(message)
+    def _limited(self, admission: Admission[AsyncWeir]) -> App:
+        async def limited(scope: Scope, receive: Receive, send: Send) -> None:
+            refused, on_refused = admission.refusal(), self._options.on_refused
+            keep_answer(scope, admission.answer)
+            if refused is None:
+                await anyio.sleep(admission.answer.delay_ms / 1000)
+                await self.app(scope, receive, send)
+            elif on_refused is None or scope["type"] == "websocket":
+                await _refuse(scope, send, refused)
+            else:
+                await on_refused(scope, admission.answer)(scope, receive, send)
 
-        try:
-            await self.app(scope, receive, send_with_headers)
-        finally:
-            if refunds(answer, self._refund_when, status):
-                try:
-                    await self._client.refund(self._namespace, safe, cost=cost, charge=answer.charge)
-                except WeirError as error:
-                    self._on_refund_error(error)
+        return limited
+
+
+def keep_answer(scope: Scope, answer: Answer) -> None:
+    scope.setdefault("state", {})["weir"] = answer
+
+
+async def run_limited(app: App, scope: Scope, receive: Receive, send: Send, admissions: list[Admission[AsyncWeir]]) -> None:
+    """Runs an application whose response gets the headers of these admissions, the first one outermost, and settles them when the response has
+    ended, failed, or its client went away."""
+    status = 500
+    written: Headers = scope.setdefault("weir.headers", Headers())
+
+    async def settle() -> None:
+        for admission in admissions:
+            await settle_async(admission, status)
+
+    async def send_with_headers(message: Message) -> None:
+        nonlocal status
+        if message["type"] == "http.response.start":
+            status = message["status"]
+            headers = list(message.get("headers", ()))
+            for admission in reversed(admissions):
+                headers = _added(headers, admission, written)
+            message = {**message, "headers": headers}
+        elif message["type"] == "websocket.accept":
+            status = 101
+        await send(message)
+        # Before tasks that the application runs after its response.
+        if message["type"] == "http.response.body" and not message.get("more_body", False):
+            await settle()
+
+    try:
+        await app(scope, receive, send_with_headers)
+    finally:
+        await settle()
+
+
+def _added(headers: list[tuple[bytes, bytes]], admission: Admission[AsyncWeir], written: Headers) -> list[tuple[bytes, bytes]]:
+    def existing(name: str) -> str | None:
+        values = [value.decode("latin-1") for found, value in headers if found.lower() == name.encode()]
+        return ", ".join(values) if values else None
+
+    added = admission.headers(written, existing)
+    kept = [(name, value) for name, value in headers if name.lower().decode("latin-1") not in added]
+    return [*kept, *((name.encode(), value.encode()) for name, value in added.items())]
 
 
 def ip(scope: Scope, *, trusted_hops: int = 0, ipv6_prefix: int = 64) -> str:

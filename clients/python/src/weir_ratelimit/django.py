@@ -3,48 +3,104 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import time
+from collections.abc import AsyncIterator, Callable
+from inspect import iscoroutinefunction
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+import anyio
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.urls import Resolver404, resolve
 
-from ._admission import Limits, ignore
+from ._admission import Admission, Options, admit, admit_async, ignore, settle, settle_async
+from ._async import AsyncWeir
 from ._core import Attributes
 from ._sync import Weir
 from .address import client_address
+from .answer import Answer
 from .errors import WeirError
-from .middleware import UNMATCHED, Cost, RefundWhen
+from .middleware import UNMATCHED, Cost, Headers, OnDecision, RefundWhen
 
-View = Callable[..., HttpResponseBase]
+View = Callable[..., Any]
 
 
 def weir_middleware(
-    client: Weir,
+    client: Weir | AsyncWeir,
     *,
     namespace: str,
     attributes: Callable[[HttpRequest], Attributes | None],
     cost: Cost = 1,
     refund_when: RefundWhen | None = None,
     on_refund_error: Callable[[WeirError], None] = ignore,
+    on_refused: Callable[[HttpRequest, Answer], HttpResponseBase] | None = None,
+    headers: bool = True,
+    skip: Callable[[HttpRequest], bool] | None = None,
+    on_decision: OnDecision | None = None,
 ) -> Callable[[View], View]:
-    """Middleware for all requests. Assign it to a name of a module, and list that name in `MIDDLEWARE`.
+    """Middleware for all requests: asynchronous with an `AsyncWeir`. Assign it to a name of a module, and list that name in `MIDDLEWARE`. The
+    options are described at `Options`. The answer is `request.weir`."""
+    values = (namespace, attributes, cost, refund_when, on_refund_error, on_refused, headers, skip, on_decision)
+    if isinstance(client, AsyncWeir):
+        middleware = _asynchronous(Options(client, *values))
+        middleware.sync_capable, middleware.async_capable = False, True  # type: ignore[attr-defined]
+        return middleware
+    return _synchronous(Options(client, *values).of(Weir))
 
-    attributes: what rules test and count by; None passes the request unlimited.
-    """
 
-    limits = Limits(client, namespace, attributes, cost, refund_when, on_refund_error)
+def limited(
+    client: Weir | AsyncWeir,
+    *,
+    namespace: str,
+    attributes: Callable[[HttpRequest], Attributes | None],
+    cost: Cost = 1,
+    refund_when: RefundWhen | None = None,
+    on_refund_error: Callable[[WeirError], None] = ignore,
+    on_refused: Callable[[HttpRequest, Answer], HttpResponseBase] | None = None,
+    headers: bool = True,
+    skip: Callable[[HttpRequest], bool] | None = None,
+    on_decision: OnDecision | None = None,
+) -> Callable[[View], View]:
+    """A decorator of a view, with the options of `weir_middleware`: `Weir` for a synchronous one, `AsyncWeir` for an asynchronous one."""
+    middleware = weir_middleware(
+        client,
+        namespace=namespace,
+        attributes=attributes,
+        cost=cost,
+        refund_when=refund_when,
+        on_refund_error=on_refund_error,
+        on_refused=on_refused,
+        headers=headers,
+        skip=skip,
+        on_decision=on_decision,
+    )
 
+    def decorate(view: View) -> View:
+        if iscoroutinefunction(view) != isinstance(client, AsyncWeir):
+            needed = "an asynchronous view needs an AsyncWeir, and a synchronous one a Weir"
+            raise TypeError(f"{getattr(view, '__name__', view)}: {needed}")
+        return functools.wraps(view)(middleware(view))
+
+    return decorate
+
+
+def _synchronous(options: Options[Weir]) -> Callable[[View], View]:
     def middleware(get_response: View) -> View:
         def limited(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-            admission = limits.admit(request)
-            if admission.refused is not None:
-                refused = admission.refused
-                return HttpResponse(refused.content(), status=refused.status, headers=refused.headers)
-            response = get_response(request, *args, **kwargs)
-            for name, value in admission.headers.items():
-                response[name] = value
-            admission.settle(response.status_code)
+            admission = admit(options, request)
+            if admission is None:
+                found: HttpResponseBase = get_response(request, *args, **kwargs)
+                return found
+            response = refusal_of(request, admission)
+            if response is None:
+                try:
+                    time.sleep(admission.answer.delay_ms / 1000)
+                    response = get_response(request, *args, **kwargs)
+                except BaseException as error:
+                    settle(admission, _status_of(error))
+                    raise
+            add_headers(request, response, admission)
+            settle_when_closed(response, admission)
             return response
 
         return limited
@@ -52,14 +108,77 @@ def weir_middleware(
     return middleware
 
 
-def limited(client: Weir, **options: Any) -> Callable[[View], View]:
-    """A decorator of a synchronous view, with the options of `weir_middleware`."""
-    middleware = weir_middleware(client, **options)
+def _asynchronous(options: Options[AsyncWeir]) -> Callable[[View], View]:
+    def middleware(get_response: View) -> View:
+        async def limited(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            admission = await admit_async(options, request)
+            if admission is None:
+                found: HttpResponseBase = await get_response(request, *args, **kwargs)
+                return found
+            response = refusal_of(request, admission)
+            if response is None:
+                try:
+                    await anyio.sleep(admission.answer.delay_ms / 1000)
+                    response = await get_response(request, *args, **kwargs)
+                except BaseException as error:
+                    await settle_async(admission, _status_of(error))
+                    raise
+            add_headers(request, response, admission)
+            if isinstance(response, StreamingHttpResponse):
+                response.streaming_content = _settling(response, admission)
+            else:
+                await settle_async(admission, response.status_code)
+            return response
 
-    def decorate(view: View) -> View:
-        return functools.wraps(view)(middleware(view))
+        return limited
 
-    return decorate
+    return middleware
+
+
+def refusal_of(request: HttpRequest, admission: Admission[Any]) -> HttpResponseBase | None:
+    """The response to a refused request. Keeps the answer on the request."""
+    request.weir = admission.answer
+    refused, on_refused = admission.refusal(), admission.options.on_refused
+    if refused is None:
+        return None
+    if on_refused is not None:
+        found: HttpResponseBase = on_refused(request, admission.answer)
+        return found
+    return HttpResponse(refused.content(), status=refused.status, headers=refused.headers)
+
+
+def add_headers(request: HttpRequest, response: HttpResponseBase, admission: Admission[Any]) -> None:
+    if not hasattr(request, "_weir_headers"):
+        request._weir_headers = Headers()
+    for name, value in admission.headers(request._weir_headers, response.headers.get).items():
+        response[name] = value
+
+
+def settle_when_closed(response: HttpResponseBase, admission: Admission[Weir]) -> None:
+    """Servers close a response when it has ended, or its client went away."""
+    close = response.close
+
+    def settle_and_close() -> None:
+        try:
+            close()
+        finally:
+            settle(admission, response.status_code)
+
+    response.close = settle_and_close
+
+
+async def _settling(response: StreamingHttpResponse, admission: Admission[AsyncWeir]) -> AsyncIterator[bytes]:
+    try:
+        async for part in response:
+            yield part
+    finally:
+        await settle_async(admission, response.status_code)
+
+
+def _status_of(error: BaseException) -> int:
+    """The status of Django's response to an exception of a view."""
+    known = ((Http404, 404), (PermissionDenied, 403), (SuspiciousOperation, 400))
+    return next((status for kind, status in known if isinstance(error, kind)), 500)
 
 
 def ip(request: HttpRequest, *, trusted_hops: int = 0, ipv6_prefix: int = 64) -> str:

@@ -17,9 +17,14 @@ UNMATCHED = "unmatched"
 
 Cost = int | Callable[[Any], int]
 """The number of units, or how to find it from a request."""
+OnDecision = Callable[[Answer, float], None]
+"""Called with each answer and the milliseconds that it took."""
 RefundWhen = Callable[[int], bool]
 """Whether an answer with this status returns the units: `lambda status: status < 300` counts failed sign-ins only. Units whose
 window is over by then do not return."""
+
+
+NUMBERS = ("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +33,41 @@ class Refusal:
 
     status: int
     headers: dict[str, str]
+    """Without those of the limit."""
     body: dict[str, Any] = field(default_factory=dict)
 
     def content(self) -> bytes:
         return json.dumps(self.body).encode()
+
+
+@dataclass(slots=True)
+class Headers:
+    """What the limits around one handler have written into its response, from the innermost outwards."""
+
+    remaining: int | None = None
+    """Of the limit whose `X-RateLimit-*` the response has."""
+    refused: bool = False
+
+    def of(self, answer: Answer, shown: bool, existing: Callable[[str], str | None]) -> dict[str, str]:
+        """The headers to set for one more limit. `RateLimit` and `RateLimit-Policy` are lists; `X-RateLimit-*` are those of the limit with the
+        least left, and those of a refusal and of the handler stay."""
+        own = answer.headers()
+        if not shown:
+            own = {name: value for name, value in own.items() if name == "retry-after"}
+        found: dict[str, str] = {
+            name: f"{own[name]}, {before}" if (before := existing(name)) else own[name]
+            for name in ("ratelimit", "ratelimit-policy")
+            if name in own
+        }
+        found |= {name: own[name] for name in ("retry-after", "x-ratelimit-retry-after") if name in own and existing(name) is None}
+        if "x-ratelimit-remaining" in own:
+            remaining = int(own["x-ratelimit-remaining"])
+            first = self.remaining is None and all(existing(name) is None for name in NUMBERS)
+            if first or (self.remaining is not None and not self.refused and remaining <= self.remaining):
+                self.remaining = remaining
+                found |= {name: own[name] for name in NUMBERS}
+        self.refused = self.refused or not answer.allowed
+        return found
 
 
 def refusal(answer: Answer) -> Refusal | None:
@@ -42,7 +78,7 @@ def refusal(answer: Answer) -> Refusal | None:
     status = 503 if by_client else 429
     title = "Service Unavailable" if by_client else "Too Many Requests"
     code = "rate_limit_unavailable" if by_client else "rate_limited"
-    headers = {**answer.headers(), "content-type": "application/problem+json", "cache-control": "no-store"}
+    headers = {"content-type": "application/problem+json", "cache-control": "no-store"}
     body = {"type": "about:blank", "title": title, "status": status, "code": code, "retry_after_ms": answer.retry_after_ms}
     return Refusal(status, headers, body)
 
@@ -50,6 +86,12 @@ def refusal(answer: Answer) -> Refusal | None:
 def refunds(answer: Answer, refund_when: RefundWhen | None, status: int) -> bool:
     """Whether the units of this admission are to be returned. A degraded answer charged nothing."""
     return refund_when is not None and answer.allowed and answer.degraded is None and refund_when(status)
+
+
+def renewal_times(answer: Answer) -> list[tuple[str, float]]:
+    """Each lease of the answer, and the seconds after which it is renewed: a third of its time."""
+    times = {limit.rule_id: limit.window_ms for limit in answer.limits if limit.algorithm == "concurrency"}
+    return [(lease.id, max(times.get(lease.rule_id, 60_000), 3) / 3000) for lease in answer.leases]
 
 
 def cost_of(cost: Cost, request: Any) -> int:
