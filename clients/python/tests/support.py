@@ -29,3 +29,9 @@ def closed_port() -> str:
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{server.getsockname()[1]}"
+
+
+def target(row: dict, run: str) -> tuple[str, dict]:
+    """The address of a case's server, and the options of its client."""
+    url = stub_of(row, run) if row["server"] == "stub" else {"gate": GATE, "closed": closed_port()}[row["server"]]
+    return url, {"url": url, "key": KEY, "on_error": "deny", "timeout_ms": GENEROUS_MS, **row.get("options", {})}

@@ -9,7 +9,7 @@ import unittest
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
-from support import CASES, CONCURRENT, GATE, GENEROUS_MS, KEY, RUN, WEBHOOK, closed_port, stub_of
+from support import CASES, CONCURRENT, GENEROUS_MS, RUN, WEBHOOK, stub_of, target
 from weir_ratelimit import AsyncWeir, CheckRequest, Weir, WeirError
 
 
@@ -177,12 +177,6 @@ class Conformance(unittest.TestCase):
             keys = {request["body"].get("idempotency_key") for request in requests}
             self.assertEqual(len(keys), 1)
             self.assertGreaterEqual(len(keys.pop()), 16)
-
-
-def target(row: dict, run: str) -> tuple[str, dict]:
-    """The address of a case's server, and the options of its client."""
-    url = {"gate": GATE, "stub": stub_of(row, run), "closed": closed_port()}[row["server"]]
-    return url, {"url": url, "key": KEY, "on_error": "deny", "timeout_ms": GENEROUS_MS, **row.get("options", {})}
 
 
 def client(kind: type, row: dict, run: str):

@@ -20,11 +20,12 @@ from django.urls import path as django_path
 from starlette.applications import Starlette
 from starlette.responses import Response as StarletteResponse
 from starlette.routing import Route
-from support import GATE, GENEROUS_MS, MIDDLEWARE, RUN, STUB, stub_of, target
+from support import GATE, GENEROUS_MS, KEY, MIDDLEWARE, RUN, target
 from weir_ratelimit import AsyncWeir, Weir, asgi, django as for_django, fastapi, flask
 
 # Django REST Framework reads the settings when it is imported.
-from servers import DjangoUrls, served, served_wsgi  # isort: skip
+import servers  # isort: skip
+from servers import DjangoUrls, served, served_wsgi
 import rest_framework.response
 import rest_framework.views
 from weir_ratelimit import rest_framework as for_rest
@@ -60,7 +61,7 @@ class Contract(unittest.TestCase):
                     handler.renewals = lambda: sum(one["path"] == "/renew" for one in requests(f"{url}/requests"))
                 weir = kind(**options)
                 limits = [{"client": weir, **limit_of(one, run, made, decisions)} for one in row["limits"]]
-                http = stack.enter_context(httpx.Client(timeout=GENEROUS_MS / 1000, trust_env=False))
+                http = stack.enter_context(httpx.Client(headers={"connection": "close"}, timeout=GENEROUS_MS / 1000, trust_env=False))
                 address = stack.enter_context(serve(handler, limits))
                 for nth, request in enumerate(row["requests"]):
                     handler.begin(request.get("handler", {}))
@@ -106,7 +107,7 @@ class Contract(unittest.TestCase):
 
     def until(self, step: dict, run: str) -> None:
         attributes = attributes_of(step, run)
-        with Weir(**target({"server": "gate"}, run)[1]) as weir:
+        with Weir(GATE, KEY, on_error="deny", timeout_ms=GENEROUS_MS) as weir:
             self.wait(
                 lambda: all(getattr(weir.peek("conformance", attributes), name) == value for name, value in step["expect"].items()),
                 str(step),
@@ -204,8 +205,8 @@ class Contract(unittest.TestCase):
             ]
             django.urls.clear_url_caches()
             for nth, one in enumerate(limits):
-                setattr(DjangoUrls, f"limits_{nth}", for_django.weir_middleware(one.pop("client"), **one))
-            conf.settings.MIDDLEWARE = [f"servers.DjangoUrls.limits_{nth}" for nth in range(len(limits))]
+                setattr(servers, f"limits_{nth}", for_django.weir_middleware(one.pop("client"), **one))
+            conf.settings.MIDDLEWARE = [f"servers.limits_{nth}" for nth in range(len(limits))]
             try:
                 return served_wsgi(get_wsgi_application())
             finally:
