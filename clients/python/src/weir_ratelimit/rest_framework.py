@@ -95,7 +95,8 @@ def _follow(request: Request, view: Any, admission: Admission[Weir]) -> None:
     """Lets the view of this request, which serves no other one, add the headers and settle. The view makes its response, and passes on an
     exception that it does not handle, in one place each."""
     if hasattr(view, "weir_admissions"):
-        return view.weir_admissions.append(admission)
+        view.weir_admissions.append(admission)
+        return
     admissions = view.weir_admissions = [admission]
     finalize, passes_on, handles = view.finalize_response, view.raise_uncaught_exception, view.handle_exception
 
@@ -112,8 +113,8 @@ def _follow(request: Request, view: Any, admission: Admission[Weir]) -> None:
         passes_on(error)
 
     def handle_exception(error: Exception) -> HttpResponseBase:
-        on_refused = error.on_refused if isinstance(error, Refused) else None
-        found: HttpResponseBase = handles(error) if on_refused is None else on_refused(request, error.answer)
+        own = isinstance(error, Refused) and error.on_refused is not None
+        found: HttpResponseBase = error.on_refused(request, error.answer) if own else handles(error)  # type: ignore[attr-defined]
         return found
 
     view.finalize_response = finalize_response
