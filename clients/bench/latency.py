@@ -1,11 +1,12 @@
-"""Measures a check by the Python client beside the same request by httpx: latency.py ROUNDS CALLS [async]. Prints the latencies in nanoseconds
-as a JSON object for each round."""
+"""Measures a check by the Python client beside the same request by httpx: latency.py ROUNDS CALLS [async] [concurrent]. Prints the latencies in
+nanoseconds as a JSON object for each round; with `concurrent`, those of bursts."""
 
 import asyncio
 import json
 import os
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 from weir_ratelimit import AsyncWeir, Weir
@@ -77,7 +78,65 @@ def report(number: int, found: dict) -> None:
         print(json.dumps(found), flush=True)
 
 
-if sys.argv[3:] == ["async"]:
-    asyncio.run(measure_async())
-else:
-    measure()
+HURRIED = {"on_error": "deny", "cache_size": 0}
+"""With the deadline that a client has by default."""
+SIZES = (1, 64, 300, 1_000)
+
+
+def measure_bursts() -> None:
+    for size in SIZES:
+        limits = httpx.Limits(max_connections=100)
+        with (
+            Weir(URL, KEY, **HURRIED) as weir,
+            httpx.Client(headers=HEADERS, trust_env=False, timeout=60, limits=limits) as http,
+            ThreadPoolExecutor(size) as threads,
+        ):
+
+            def burst(one) -> tuple[int, list]:
+                begun = time.perf_counter_ns()
+                answers = list(threads.map(lambda _: one(), range(size)))
+                return time.perf_counter_ns() - begun, answers
+
+            def bare():
+                return http.post(f"{URL}/check", json=BODY).json()
+
+            report_bursts(size, [(burst(bare), burst(lambda: weir.check("conformance", ATTRIBUTES))) for _ in range(ROUNDS + 1)])
+
+
+async def measure_bursts_async() -> None:
+    for size in SIZES:
+        async with AsyncWeir(URL, KEY, **HURRIED) as weir, httpx.AsyncClient(headers=HEADERS, trust_env=False, timeout=60) as http:
+
+            async def burst(one) -> tuple[int, list]:
+                begun = time.perf_counter_ns()
+                answers = await asyncio.gather(*(one() for _ in range(size)))
+                return time.perf_counter_ns() - begun, answers
+
+            async def bare():
+                return (await http.post(f"{URL}/check", json=BODY)).json()
+
+            rounds = []
+            for _ in range(ROUNDS + 1):
+                rounds.append((await burst(bare), await burst(lambda: weir.check("conformance", ATTRIBUTES))))
+            report_bursts(size, rounds)
+
+
+def report_bursts(size: int, rounds: list) -> None:
+    # The first round warms up.
+    found = {"at_once": size, "bare": [], "client": [], "late": []}
+    for (bare_ns, _), (client_ns, answers) in rounds[1:]:
+        found["bare"].append(bare_ns)
+        found["client"].append(client_ns)
+        found["late"].append(sum(answer.degraded is not None for answer in answers))
+    print(json.dumps(found), flush=True)
+
+
+match sys.argv[3:]:
+    case ["async", "concurrent"]:
+        asyncio.run(measure_bursts_async())
+    case ["concurrent"]:
+        measure_bursts()
+    case ["async"]:
+        asyncio.run(measure_async())
+    case _:
+        measure()
