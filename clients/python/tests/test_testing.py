@@ -4,12 +4,12 @@ import asyncio
 import unittest
 
 from weir_ratelimit import AsyncWeir, Weir
-from weir_ratelimit.testing import Gate
+from weir_ratelimit.testing import MemoryGate
 
 
 class Testing(unittest.TestCase):
     def test_gate_in_memory_decides_as_the_test_says(self) -> None:
-        gate = Gate(deny={"login"})
+        gate = MemoryGate(deny={"login"})
         with Weir("http://gate", "key", on_error="allow", transport=gate.transport) as weir:
             self.assertTrue(weir.check("api", {"user": "a"}).allowed)
             denied = weir.check("login", {"user": "a"})
@@ -22,10 +22,10 @@ class Testing(unittest.TestCase):
             self.assertTrue(weir.release("lease").released)
             gate.away = True
             self.assertEqual(weir.check("login", {}).degraded, "client")
-        self.assertEqual(gate.requests[0], ("/check", {"namespace": "api", "attributes": {"user": "a"}}))
+        self.assertEqual(gate.received[0], ("/check", {"namespace": "api", "attributes": {"user": "a"}}))
 
     def test_asynchronous_client(self) -> None:
-        gate = Gate(decide=lambda check: check["attributes"]["n"] != "7")
+        gate = MemoryGate(decide=lambda check: check["attributes"]["n"] != "7")
 
         async def run() -> list:
             async with AsyncWeir("http://gate", "key", on_error="allow", transport=gate.transport) as weir:

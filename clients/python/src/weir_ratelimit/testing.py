@@ -1,4 +1,4 @@
-"""A gate in memory for tests of applications: `Weir("http://gate", "key", on_error="deny", transport=Gate(deny={"login"}).transport)`.
+"""A gate in memory for tests of applications: `Weir("http://gate", "key", on_error="deny", transport=MemoryGate(deny={"login"}).transport)`.
 
 It decides nothing by itself: it admits everything but what a test tells it to deny, and remembers what it was asked. The client is the real
 one, so `on_error`, headers and middleware behave as they do with a gate.
@@ -16,7 +16,7 @@ import httpx
 Decide = Callable[[dict[str, Any]], "bool | Mapping[str, Any]"]
 
 
-class Gate:
+class MemoryGate:
     """`deny` are the namespaces whose checks are denied. `decide` gets the body of each check, and returns whether it passes, or fields of the
     answer: `{"allowed": False, "retry_after_ms": 5000}`. Both can be changed while the test runs."""
 
@@ -25,7 +25,7 @@ class Gate:
         self.decide = decide
         self.away = False
         """Whether the gate is away, so that `on_error` decides."""
-        self.requests: list[tuple[str, dict[str, Any]]] = []
+        self.received: list[tuple[str, dict[str, Any]]] = []
         """The path and the body of each request; a batch is its checks, with the path `/check`."""
         self.transport = httpx.MockTransport(self._answer)
         """For `Weir` and for `AsyncWeir`."""
@@ -53,7 +53,7 @@ class Gate:
         return httpx.Response(429 if denied else 200, json=answer)
 
     def _decided(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        self.requests.append((path, body))
+        self.received.append((path, body))
         found = self.decide(body) if self.decide else body.get("namespace") not in self.deny
         fields = {"allowed": found} if isinstance(found, bool) else dict(found)
         allowed = bool(fields.get("allowed", True))
