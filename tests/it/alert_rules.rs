@@ -11,7 +11,7 @@ use crate::metrics::{document, document_path, promtool};
 /// minute; `_` is no value. The clock begins at 0.
 type Row = (&'static str, &'static [(&'static str, &'static str, &'static str)]);
 
-const ROWS: [Row; 29] = [
+const ROWS: [Row; 30] = [
     ("WeirChecksWithoutRedis", &[("weir_degraded_checks_total", "5x90", "0+6x90")]),
     (
         "WeirGateDown",
@@ -63,6 +63,7 @@ const ROWS: [Row; 29] = [
     ("WeirRulesLeftOut", &[("weir_rulebook_left_out", "0x90", "1x90")]),
     ("WeirRulebookStale", &[("weir_rulebook_stale", "0x90", "1x90")]),
     ("WeirRulebookCopyOld", &[("weir_rulebook_copy_age_seconds", "5x90", "700x90")]),
+    ("WeirClockWrong", &[("weir_clock_offset_seconds", "0.2x90", "-3600x90")]),
     ("WeirNoControlPlane", &[(ALERTS, "0+60x90", "_x90")]),
     ("WeirControlTaskStalled", &[(ALERTS, "0+60x90", "0+60x80 4800x10")]),
     ("WeirPartitionsMissing", &[("weir_control_statistics_partitions_ahead", "7x90", "1x90")]),

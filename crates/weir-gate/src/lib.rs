@@ -28,6 +28,7 @@ mod undecided;
 
 mod charge_buffer;
 mod charge_sender;
+mod clock;
 mod decision_export;
 mod denial_cache;
 mod events;

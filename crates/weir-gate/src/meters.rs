@@ -2,6 +2,7 @@
 //!
 //! Each gate has its own recorder, so the metrics of several gates in one process do not mix.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use metrics::{Counter, Gauge, Histogram};
@@ -58,6 +59,8 @@ pub(crate) struct Meters {
     redis_errors: Vec<(&'static str, Counter)>,
     redis_unreadable: Counter,
     pub(crate) rulebook: RulebookMeters,
+    /// Registered with the first answer of a server.
+    clock_offset: OnceLock<Gauge>,
     pub(crate) stats: StatsMeters,
     recorder: PrometheusRecorder,
 }
@@ -183,6 +186,7 @@ impl Meters {
             redis_errors: RedisError::labels().map(redis_error).collect(),
             redis_unreadable: redis_error("unreadable").1,
             rulebook: RulebookMeters::new(names),
+            clock_offset: OnceLock::new(),
             stats: StatsMeters::new(names),
             handle: recorder.handle(),
             recorder,
@@ -197,6 +201,16 @@ impl Meters {
     /// Sets the time for which the disk copy has been older than the rulebook in force, if there is a copy.
     pub(crate) fn copy_age(&self, age: Option<Duration>) {
         self.rulebook.set_copy_age(Registry(&self.recorder), age);
+    }
+
+    /// Sets the milliseconds by which the clock of the machine is ahead, if they are known.
+    pub(crate) fn clock_ahead(&self, ahead_ms: Option<i64>) {
+        let Some(ahead_ms) = ahead_ms else { return };
+        let help = "Seconds by which the clock of the gate's machine is ahead of that of Postgres. Absent until a server has answered.";
+        let names = Registry(&self.recorder);
+        let register = || names.gauge("weir_clock_offset_seconds", help);
+        #[expect(clippy::cast_precision_loss, reason = "gauges are doubles")]
+        self.clock_offset.get_or_init(register).set(ahead_ms as f64 / 1000.0);
     }
 
     /// The metrics in Prometheus' text format, those of Redis included.

@@ -12,6 +12,7 @@ use weir_redis::eviction::{self, Eviction};
 use weir_redis::limiter::Limiter;
 
 use crate::charge_buffer::ChargeBuffer;
+use crate::clock::GateClock;
 use crate::decision_export::{DecisionExport, DecisionExportSettings, DecisionLines};
 use crate::deferred::Deferral;
 use crate::denial_cache::DenialCache;
@@ -71,7 +72,7 @@ pub struct GateParts {
     /// Exports decisions, if that was started.
     pub(crate) decision_export: OnceLock<DecisionExport>,
     /// The clock for the expiry of keys and overrides, never of counters.
-    pub(crate) clock: Clock,
+    pub(crate) clock: GateClock,
     /// The clock for leases and cached denials.
     pub(crate) monotonic: Monotonic,
     /// The randomness of the ids of reservations.
@@ -132,7 +133,7 @@ impl GateState {
             unreadable: UnreadableKeys::default(),
             tally,
             decision_export: OnceLock::new(),
-            clock,
+            clock: GateClock::new(clock, monotonic.clone()),
             monotonic,
             random,
             deferral: OnceLock::new(),
@@ -163,6 +164,7 @@ impl GateState {
             leases: self.open_leases.count(now),
             reservations: self.open_reservations.count(now),
         };
+        self.meters.clock_ahead(self.clock.ahead_ms());
         self.meters.render(&self.limiter.health(), stock)
     }
 

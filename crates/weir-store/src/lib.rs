@@ -94,7 +94,7 @@ pub use password_resets::PasswordResets;
 pub use profiles::{ProfileRow, ProfileWrite, Profiles, ServedProfile};
 pub use rule_revisions::RevisionRow;
 pub use rulebook::{
-    RemainingIds, RuleRows, Rulebook, RulebookChanges, RulebookVersion, TenantChanges,
+    RemainingIds, RuleRows, Rulebook, RulebookChanges, RulebookPoll, RulebookVersion, TenantChanges,
 };
 pub use rules::{
     COUNTED_OVERRIDES_MAX, OtherRules, OutageRules, RuleActivity, RuleAfter, RuleBody, RuleFilter,

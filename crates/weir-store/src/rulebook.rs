@@ -3,6 +3,7 @@
 
 use uuid::Uuid;
 use weir_domain::id::{OverrideId, ProfileId, RuleId, TenantId};
+use weir_domain::time::Timestamp;
 
 use crate::connection::PooledConnection;
 use crate::convert::{signed, unsigned, uuid};
@@ -21,6 +22,17 @@ pub struct RulebookVersion {
     pub number: u64,
     /// A random number, drawn when the version was raised.
     pub stamp: u128,
+}
+
+/// The answer to a gate that asks for a newer version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RulebookPoll {
+    /// The newest version.
+    pub newest: RulebookVersion,
+    /// Whether the version that the gate holds is in the recent history of this database.
+    pub is_known: bool,
+    /// The time of the answer by Postgres' clock.
+    pub at: Timestamp,
 }
 
 /// Content that a gate loads: everything, or one part of the tenants.
@@ -165,15 +177,22 @@ pub(crate) fn known_statement(held: RulebookVersion) -> String {
 pub(crate) fn version_statement() -> String {
     statement!(
         "-- rulebook.newest_version
-        SELECT version, stamp, pg_is_in_recovery() FROM rulebook_versions"
+        SELECT
+            version,
+            stamp,
+            pg_is_in_recovery(),
+            (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+        FROM rulebook_versions"
     )
 }
 
-/// The version that a message returned.
-pub(crate) fn version_of(answers: &mut Answers) -> Result<RulebookVersion, StoreError> {
-    let row = answers.row::<(i64, Uuid, bool)>()?;
-    let (version, stamp, in_recovery) = row.ok_or_else(|| StoreError::corrupt("no version"))?;
-    on_a_primary(version, stamp, in_recovery)
+/// The version that a message returned, and the time by Postgres' clock.
+pub(crate) fn version_of(
+    answers: &mut Answers,
+) -> Result<(RulebookVersion, Timestamp), StoreError> {
+    let row = answers.row::<(i64, Uuid, bool, i64)>()?;
+    let (version, stamp, in_recovery, ms) = row.ok_or_else(|| StoreError::corrupt("no version"))?;
+    Ok((on_a_primary(version, stamp, in_recovery)?, Timestamp::from_millis(ms)))
 }
 
 pub(crate) async fn version(conn: &mut PooledConnection) -> Result<RulebookVersion, StoreError> {

@@ -98,7 +98,7 @@ pub(crate) fn changes(
     if !answers.value::<bool>()? {
         return Ok(None);
     }
-    let version = rulebook::version_of(answers)?;
+    let version = rulebook::version_of(answers)?.0;
     let installation = answers.row()?.ok_or_else(|| StoreError::corrupt("no installation"))?;
     let mut changes = without_tenants(version, false, installation);
     let tenants: Vec<Row> = answers.rows()?;

@@ -16,7 +16,7 @@ use crate::gates::{self, GateBeat};
 use crate::hosts::Hosts;
 use crate::idle::Idle;
 use crate::message::Answers;
-use crate::rulebook::{self, RulebookChanges, RulebookVersion};
+use crate::rulebook::{self, RulebookChanges, RulebookPoll, RulebookVersion};
 use crate::rulebook_load::{self, WholeLoad};
 use crate::silences::Silences;
 use crate::tx::{self, Scope, Tx};
@@ -315,20 +315,19 @@ impl Store {
     pub async fn rulebook_version(&self) -> Result<RulebookVersion, StoreError> {
         let version = [rulebook::version_statement()];
         let mut answers = self.run("BEGIN READ ONLY", &version, FIRST_TIMEOUT).await?;
-        rulebook::version_of(&mut answers)
+        Ok(rulebook::version_of(&mut answers)?.0)
     }
 
-    /// Returns the newest version of the rulebook, and whether the version that a gate holds is in the recent history of this
-    /// database.
+    /// Compares the version of the rulebook that a gate holds with the newest one.
     pub async fn poll_rulebook(
         &self,
         held: Option<RulebookVersion>,
-    ) -> Result<(RulebookVersion, bool), StoreError> {
+    ) -> Result<RulebookPoll, StoreError> {
         let mut statements = vec![rulebook::version_statement()];
         statements.extend(held.map(rulebook::known_statement));
         let mut answers = self.run("BEGIN READ ONLY", &statements, FIRST_TIMEOUT).await?;
-        let newest = rulebook::version_of(&mut answers)?;
-        Ok((newest, held.is_some() && answers.value()?))
+        let (newest, at) = rulebook::version_of(&mut answers)?;
+        Ok(RulebookPoll { newest, is_known: held.is_some() && answers.value()?, at })
     }
 
     /// Loads the changes after the version that a gate holds. `None` if the version is not in the recent history of this

@@ -11,6 +11,7 @@ use weir_redis::limiter::{Answer, Asked};
 use super::pending::{ChargedAt, Failure, Outcome, PendingCheck};
 use crate::answer::AnswerTemplate;
 use crate::caller::Caller;
+use crate::clock::ClockSource;
 use crate::state::GateState;
 use crate::turns::Turns;
 
@@ -48,6 +49,9 @@ pub(super) async fn call(
     let took = began.elapsed();
     state.meters.redis_called(took);
     state.round_trip.add(took);
+    if let Some(at) = results.iter().find_map(|result| result.as_ref().ok()?.at()) {
+        state.clock.correct(ClockSource::Redis, at.timestamp(), took);
+    }
     for error in results.iter().filter_map(|result| result.as_ref().err()) {
         state.meters.redis_failed(error.label());
     }

@@ -14,7 +14,7 @@ use weir_domain::id::GateId;
 use weir_domain::rulebook::Rulebook;
 use weir_redis::Client;
 use weir_redis::signal::{self, Wake};
-use weir_store::{GateBeat, RulebookVersion, Store, StoreError};
+use weir_store::{GateBeat, RulebookPoll, RulebookVersion, Store, StoreError};
 
 use super::Staleness;
 use super::apart;
@@ -23,6 +23,7 @@ use super::load;
 use super::snapshot::{CompiledTenants, Snapshot, SnapshotFile, WholeTenants};
 use super::snapshot_writer::{SavedState, SnapshotWriter};
 use super::whole_load::{self, WholeRulebook};
+use crate::clock::ClockSource;
 use crate::state::GateState;
 
 /// Keeps the rulebook of one gate up to date.
@@ -195,7 +196,8 @@ impl Follower {
         let began = std::time::Instant::now();
         self.state.meters.rulebook.polled();
         let held = self.cache.lock().version();
-        let (newest, is_known) = self.store.poll_rulebook(held).await?;
+        let RulebookPoll { newest, is_known, at } = self.store.poll_rulebook(held).await?;
+        self.state.clock.correct(ClockSource::Postgres, at, began.elapsed());
         if held != Some(newest) {
             if !self.catch_up(held, is_known).await? {
                 // A thread panicked, which is logged. The rulebook in force is not the newest.

@@ -110,3 +110,13 @@ pub enum Answer {
     /// This key of the check holds a value of the wrong type, so nothing of the check was decided or taken.
     Unreadable(String),
 }
+
+impl Answer {
+    /// The time of the answer by Redis' clock, if it has one.
+    pub fn at(&self) -> Option<Micros> {
+        match self {
+            Self::Decided(at, _) | Self::Settled(at, ..) | Self::Repeated(at, ..) => Some(*at),
+            Self::NotOpen | Self::KeyReused | Self::Unreadable(_) => None,
+        }
+    }
+}

@@ -18,6 +18,7 @@ async fn poll_of_a_gate_and_its_heartbeat_are_one_round_trip_each() {
     let (database, relay) = relayed_database().await;
     let gate = &database.gate;
     assert_eq!(round_trips(&relay, async || gate.rulebook_version().await.unwrap()).await, 1);
+    assert_eq!(round_trips(&relay, async || gate.poll_rulebook(None).await.unwrap()).await, 1);
     let beat = super::gates::beat();
     let minute = std::time::Duration::from_mins(1);
     assert_eq!(round_trips(&relay, async || gate.beat(&beat, minute).await.unwrap()).await, 1);
