@@ -265,7 +265,12 @@ impl LinkKeeper {
             }
             stays
         });
+        let before = routes.map.primaries();
         for primary in primaries {
+            // A link that a redirection had opened, or left open, was refused by the node as long as that was a replica.
+            if let Some(link) = routes.links.get(&primary).filter(|_| !before.contains(&primary)) {
+                link.status().retry_soon();
+            }
             self.open(&mut routes.links, primary, stop);
         }
         let link_of = |bucket: Bucket| {
@@ -296,5 +301,46 @@ fn pass_panic_on(ended: Result<(), JoinError>) {
         && let Ok(panic) = error.try_into_panic()
     {
         std::panic::resume_unwind(panic);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_local::{RedisCluster, ScratchDir};
+
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn link_to_a_node_that_becomes_a_primary_tries_again_at_once() {
+        let scratch = ScratchDir::create().expect("a scratch folder");
+        let cluster = RedisCluster::start(&scratch.path().join("redis"), 3, 1).expect("it starts");
+        let client = crate::client(&cluster.url()).expect("an address");
+        let map = async || client.slot_map(Duration::ZERO).await.expect("a node answers");
+        let (stop, shared) = (CancellationToken::new(), Arc::<ClusterLinks>::default());
+        let settings = LimiterSettings::default();
+        let mut keeper = LinkKeeper::new(client.clone(), settings.clone(), Arc::clone(&shared));
+        let before = map().await;
+        keeper.follow(Arc::clone(&before), &stop);
+
+        let failing_over =
+            tokio::task::spawn_blocking(move || cluster.fail_over(0).map(|()| cluster));
+        let _cluster = failing_over.await.expect("it runs").expect("the replica takes over");
+        let deadline = Instant::now() + Duration::from_mins(2);
+        let (after, promoted) = loop {
+            let after = map().await;
+            let is_new = |node: &ServerAddress| !before.primaries().contains(node);
+            if let Some(promoted) = after.primaries().into_iter().find(is_new) {
+                break (after, promoted);
+            }
+            assert!(Instant::now() < deadline, "no node names the new primary");
+        };
+        // A redirection named the node while it was a replica. No batcher runs, so nothing else takes what it is asked for.
+        let (link, _batcher) = Link::new(client.at(promoted.clone()), settings, Arc::default());
+        shared.routes.write().expect("no panic").links.insert(promoted, link.clone());
+        keeper.follow(Arc::clone(&after), &stop);
+        assert!(link.status().retry_after(Duration::ZERO).await);
+        keeper.follow(after, &stop);
+        assert!(!link.status().retry_after(Duration::ZERO).await, "it was a primary before");
+        stop.cancel();
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
 use redis::{ErrorKind, RedisResult, ServerErrorKind, Value};
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::pace::Pace;
 use super::program::{Program, Request, is_not_permitted, is_unknown};
@@ -69,8 +69,9 @@ impl Connector {
             };
             self.log(&error, &mut logged);
             if is_worth_a_back_off(&error) {
-                sleep(with_jitter(back_off)).await;
-                back_off = (back_off * 2).min(BACK_OFF_MAX);
+                let is_asked = self.status.retry_after(with_jitter(back_off)).await;
+                let longer = (back_off * 2).min(BACK_OFF_MAX);
+                back_off = if is_asked { ATTEMPT_EVERY } else { longer };
             }
         }
     }

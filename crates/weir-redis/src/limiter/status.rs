@@ -4,6 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
 use super::call_times::{CallTimeCounters, CallTimes};
 use super::program::Program;
 
@@ -27,6 +30,8 @@ pub(super) struct Status {
     /// Shared by the links of a cluster.
     script_loads: Arc<AtomicU64>,
     calls: CallTimeCounters,
+    /// Ends the pause between attempts to connect.
+    retry: Notify,
 }
 
 impl Status {
@@ -41,6 +46,16 @@ impl Status {
     /// Sets whether Redis decides checks. Returns the previous value.
     pub(super) fn set_up(&self, up: bool) -> bool {
         self.up.swap(up, Ordering::Relaxed)
+    }
+
+    /// Asks for an attempt to connect soon, because the server has probably changed.
+    pub(super) fn retry_soon(&self) {
+        self.retry.notify_one();
+    }
+
+    /// Waits for this long, or until an attempt is asked for. Returns whether one was.
+    pub(super) async fn retry_after(&self, pause: Duration) -> bool {
+        timeout(pause, self.retry.notified()).await.is_ok()
     }
 
     /// Whether Redis runs the program as a function. False before the first connection.
