@@ -60,6 +60,7 @@ pub mod suggestion;
 pub mod table_view;
 pub mod template;
 pub mod time_range;
+pub mod unmatched;
 pub mod user_agent;
 pub mod what_if;
 pub mod window;

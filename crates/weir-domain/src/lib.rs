@@ -54,6 +54,7 @@ pub mod rulebook;
 pub mod sample;
 pub mod sharded_map;
 pub mod spread;
+pub mod unmatched;
 pub mod verdict;
 
 #[cfg(feature = "calendar")]

@@ -22,8 +22,10 @@ pub enum Matched {
     Denied(Vec<Arc<ActiveRule>>),
     /// This rule allows the request; no limit decides.
     Allowed(Arc<ActiveRule>),
-    /// These limits decide; empty if no rule matched.
+    /// These limits decide; empty if overrides or shadow rules allow the request.
     Charged(Vec<RuleCharge>),
+    /// No rule matched. The first rule whose conditions hold counts by this attribute, which the request lacks.
+    Unmatched(Option<String>),
     /// More than [`LIMITS_PER_CHECK_MAX`] limits apply, so the request cannot be decided.
     TooManyLimits,
 }
@@ -74,6 +76,7 @@ fn matched_of<'a>(
     let mut allowed = None;
     let mut charged = Vec::new();
     let mut limits = 0;
+    let (mut decides, mut missing) = (false, None);
     let mut subjects = Subjects { spread_by, last: None };
     for active in rules {
         let enforced = active.rule.mode() == Mode::Enforce;
@@ -93,13 +96,17 @@ fn matched_of<'a>(
             }
             // An override that allows lifts its own rule and no other; a shadow rule that allows
             // or denies influences nothing.
-            RuleMatch::Passes(_) | RuleMatch::ConditionFailed(_) | RuleMatch::NotCounted(_) => {}
+            RuleMatch::Passes(_) => decides = true,
+            RuleMatch::NotCounted(attribute) => missing = missing.or(Some(attribute)),
+            RuleMatch::ConditionFailed(_) => {}
         }
     }
     if !denied.is_empty() {
         Matched::Denied(denied)
     } else if let Some(active) = allowed {
         Matched::Allowed(active)
+    } else if charged.is_empty() && !decides {
+        Matched::Unmatched(missing)
     } else {
         Matched::Charged(charged)
     }

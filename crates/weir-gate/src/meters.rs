@@ -8,6 +8,7 @@ use std::time::Duration;
 use metrics::{Counter, Gauge, Histogram};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
 use weir_domain::request::Operation;
+use weir_domain::unmatched::Unmatched;
 use weir_redis::deferred::QueueUse;
 use weir_redis::error::RedisError;
 use weir_redis::limiter::RedisHealth;
@@ -41,6 +42,8 @@ pub(crate) struct Meters {
     deferred: [(DeferredEvent, Counter); 5],
     stock: StockMeters,
     tenant_rate_denied: Counter,
+    /// Counts of checks that no rule counted: the namespace, an attribute, the conditions.
+    unmatched: [Counter; 3],
     exported_decisions: Counter,
     dropped_decisions: Counter,
     degraded: [(Degraded, Counter); 3],
@@ -93,6 +96,10 @@ impl Meters {
             let help = "Requests of proxies that Weir answered with 503, by reason.";
             let labels = [("reason", reason)];
             (reason, names.labelled("weir_authorize_errors_total", help, &labels))
+        };
+        let unmatched = |reason| {
+            let help = "Checks and records that no rule counted, by reason.";
+            names.labelled("weir_unmatched_checks_total", help, &[("reason", reason)])
         };
         let redis_error = |kind| {
             let help = "Checks that Redis did not decide, by reason.";
@@ -150,6 +157,7 @@ impl Meters {
                 "weir_tenant_rate_denied_total",
                 "Checks denied by their tenant's ceiling of checks per second.",
             ),
+            unmatched: ["namespace", "attribute", "conditions"].map(unmatched),
             degraded: [
                 degraded(Degraded::Allow, "allow"),
                 degraded(Degraded::Deny, "deny"),
@@ -257,6 +265,16 @@ impl Meters {
     /// Counts a request of a proxy that was decided.
     pub(crate) fn authorized(&self, allowed: bool) {
         self.authorized[usize::from(!allowed)].increment(1);
+    }
+
+    /// Counts a check that no rule counted.
+    pub(crate) fn unmatched(&self, reason: Unmatched<'_>) {
+        let at = match reason {
+            Unmatched::Namespace => 0,
+            Unmatched::Attribute(_) => 1,
+            Unmatched::Conditions => 2,
+        };
+        self.unmatched[at].increment(1);
     }
 
     /// Counts a request of a proxy that was not decided for this reason.

@@ -51,9 +51,10 @@ impl Together {
                 (limits.collect(), Vec::new())
             }
             Matched::Denied(_) => (Vec::new(), origins.to_vec()),
-            Matched::Charged(_) | Matched::Allowed(_) | Matched::TooManyLimits => {
-                Default::default()
-            }
+            Matched::Charged(_)
+            | Matched::Allowed(_)
+            | Matched::Unmatched(_)
+            | Matched::TooManyLimits => Default::default(),
         };
         Self { answer, limits, denied }
     }
@@ -76,10 +77,13 @@ pub(crate) fn merged(requests: &[Request], matched: Vec<Matched>) -> (Matched, V
     let mut charges: Vec<(RuleCharge, u64, Origins)> = Vec::new();
     let mut denied = Vec::new();
     let mut allowed = None;
+    let (mut decides, mut missing) = (false, None);
     for (at, (request, matched)) in requests.iter().zip(matched).enumerate() {
         let looks = matches!(request.operation(), Operation::Peek | Operation::Inspect);
         let cost = if looks { 0 } else { request.cost() };
+        decides |= !matches!(matched, Matched::Unmatched(_));
         match matched {
+            Matched::Unmatched(attribute) => missing = missing.or(attribute),
             Matched::Charged(own) => {
                 for charge in own {
                     add(&mut charges, charge, cost, at);
@@ -100,6 +104,9 @@ pub(crate) fn merged(requests: &[Request], matched: Vec<Matched>) -> (Matched, V
     }
     if let (true, Some((rule, origins))) = (charges.is_empty(), allowed) {
         return (Matched::Allowed(rule), vec![origins]);
+    }
+    if !decides {
+        return (Matched::Unmatched(missing), Vec::new());
     }
     charged(requests, charges)
 }

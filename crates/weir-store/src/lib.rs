@@ -114,7 +114,7 @@ pub use store::{PoolSettings, Role, Store};
 pub use sweep::Sweep;
 pub use tallies::{
     Counted, DegradedStep, DropCount, Flush, Resolution, RuleTally, STEP_MS, STEPS_RETAINED_MS,
-    StepRow, Tallies, TallyCounts, TallyFilter, TallyRange, TallyRow,
+    StepRow, Tallies, TallyCounts, TallyFilter, TallyRange, TallyRow, UnmatchedTally,
 };
 pub use tenants::{MyTenant, TenantRow, Tenants};
 pub use top_subjects::{

@@ -3,6 +3,7 @@
 use time::OffsetDateTime;
 use weir_domain::id::{RuleId, TenantId};
 use weir_domain::time::Timestamp;
+use weir_domain::unmatched::RESERVED_RULES;
 
 use crate::connection::PooledConnection;
 use crate::convert::{stored, timestamp, unsigned, uuid};
@@ -14,12 +15,14 @@ mod flush;
 mod rules;
 mod slots;
 mod steps;
+mod unmatched;
 
 pub use counts::{Counted, TallyCounts};
 pub use degraded::DegradedStep;
 pub use flush::{DropCount, Flush, TallyRow};
 use slots::SlotRow;
 pub use steps::{STEP_MS, STEPS_RETAINED_MS, StepRow};
+pub use unmatched::UnmatchedTally;
 
 /// The coarsest table that a range is read from. Both ends of the range must be multiples of its step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,7 +154,7 @@ impl<'t> Tallies<'t> {
                     FROM weir_tallies($1, k.rule_id, $2, $3, $4) t
                     WHERE $5::text[] IS NULL OR t.namespace = ANY($5)
                 ) t
-                WHERE t.allowed IS NOT NULL
+                WHERE t.allowed IS NOT NULL AND k.rule_id < $8
                 ORDER BY
                     CASE WHEN $6 THEN t.allowed + t.denied + t.shadow_denied ELSE t.denied END DESC,
                     t.shadow_denied DESC,
@@ -181,6 +184,7 @@ impl<'t> Tallies<'t> {
             filter.namespaces.as_deref(),
             most_asked_first,
             i64::from(limit),
+            uuid(RESERVED_RULES.to_u128()),
         )
         .fetch_all(self.conn)
         .await?;

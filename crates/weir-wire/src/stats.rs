@@ -128,10 +128,44 @@ pub struct Summary {
     /// The denied checks beyond the tenant's ceiling of checks per second; 0 for a rule.
     #[serde(default)]
     pub tenant_rate_denied: u64,
+    /// The namespaces with checks that no rule counted, the most such checks first, at most 100; empty for a rule.
+    #[serde(default)]
+    pub unmatched: Vec<UnmatchedChecks>,
     /// The time up to which the counts are complete; later ones can still grow.
     pub as_of: DateTime,
     /// Decisions in this time that gates could not record, of all tenants together.
     pub dropped: u64,
+}
+
+/// The most namespaces of `unmatched`.
+pub const UNMATCHED_MAX: usize = 100;
+
+/// The checks and records of a namespace that no rule counted. They were allowed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct UnmatchedChecks {
+    /// The namespace that the checks named. Empty: namespaces without rules beyond the first 16 of a gate and hour.
+    pub namespace: String,
+    /// Whether the namespace had no rules.
+    pub unknown: bool,
+    /// All checks and records of the namespace.
+    pub checks: u64,
+    /// Those that no rule counted.
+    pub unmatched: u64,
+    /// Of `unmatched`, those that lacked an attribute by which a rule counts whose conditions were met.
+    pub missing: Vec<MissingAttribute>,
+    /// Of `unmatched`, the others: they met the conditions of no rule, or lacked an attribute by which no rule counts any more.
+    pub conditions: u64,
+}
+
+/// An attribute that checks lacked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct MissingAttribute {
+    /// Its name.
+    pub attribute: String,
+    /// The checks and records that lacked it.
+    pub checks: u64,
 }
 
 /// The entries of a list of the most active.

@@ -5,6 +5,7 @@ mod checklist;
 mod state;
 
 use leptos::prelude::*;
+use weir_wire::stats::Summary;
 
 use crate::api::Api;
 use crate::components::control_flow::Show;
@@ -20,7 +21,7 @@ use crate::pages::namespace_filter::NamespaceFilter;
 use crate::pages::shell::TenantId;
 use crate::pages::traffic::{
     LatestDenials, Tile, TopDenied, TopSubjects, Totals, Traffic, TrafficChart, TrafficFilter,
-    refresh,
+    Unmatched, refresh,
 };
 use changed::{Changed, RULES_COMPARED};
 use checklist::Checklist;
@@ -59,6 +60,7 @@ pub fn Overview() -> impl IntoView {
     let checked = Memo::new(move |_| {
         traffic.summary.data().is_some_and(|summary| summary.counts.checks() > 0)
     });
+    let unmatched = traffic.summary.latest(|summary: Summary| summary.unmatched);
     let durations = move || {
         view! {
             <Show when=move || latency.with(Option::is_some)>
@@ -74,6 +76,7 @@ pub fn Overview() -> impl IntoView {
         </PageHeader>
         {move || traffic.first_shown.get().then(follow)}
         <StateSentence traffic rules />
+        <Unmatched found=unmatched />
         <Checklist ready=traffic.first_shown checked />
         <div class="stack">{show_latest_shaped(traffic.summary, Skeleton::Tiles, move |summary| view! { <Totals summary first=now() last=durations() /> })}</div>
         <div class="stack"><TrafficChart traffic time /></div>

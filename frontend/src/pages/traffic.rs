@@ -3,6 +3,7 @@
 mod denials;
 mod top_denied;
 mod totals;
+mod unmatched;
 
 use std::time::Duration;
 
@@ -27,6 +28,7 @@ use crate::pages::subject_actions::{SubjectActions, SubjectQuestion};
 pub use denials::{DenialGroups, DenialTable};
 pub use top_denied::{TopDenied, TopNotes};
 pub use totals::{Tile, Totals};
+pub use unmatched::Unmatched;
 
 /// The statistics of a time, refetched while the time moves on; cheap to copy.
 #[derive(Debug, Clone, Copy)]

@@ -14,9 +14,9 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use tokio::time::{Instant, MissedTickBehavior};
-use weir_domain::ceilings::TENANT_RATE_RULE;
 use weir_domain::id::{DenialId, RuleId, TenantId};
 use weir_domain::time::Timestamp;
+use weir_domain::unmatched::is_reserved;
 use weir_store::{DenialFilter, Page, Scope, StoreError, TallyCounts};
 use weir_wire::stats::{LiveRule, LiveTick};
 
@@ -134,8 +134,8 @@ impl Reading {
             counted.insert((rule_id, minute), counts);
         }
         self.counted = counted;
-        // The ceiling of checks per second is counted like a rule.
-        rules.remove(&TENANT_RATE_RULE);
+        // The ceiling of checks per second, and checks that met no rule, are counted like rules.
+        rules.retain(|id, _| !is_reserved(*id));
         let ids = denials.iter().map(|denial| denial.id).collect();
         let fresh = denials.into_iter().filter(|denial| !self.sent.contains(&denial.id));
         let denials = fresh.map(entry).collect();

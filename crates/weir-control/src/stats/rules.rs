@@ -5,7 +5,6 @@ use std::cmp::Reverse;
 use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
-use weir_domain::ceilings::TENANT_RATE_RULE;
 use weir_domain::id::RuleId;
 use weir_http::json::Json;
 use weir_http::params::Query;
@@ -69,7 +68,6 @@ pub(crate) async fn rules(
     let mut tx = control.reading("stats.rules", &caller).await?;
     let counted = tx.tallies().series_of_rules(&filter, &steps.bounds, steps.resolution).await?;
     let mut rules: Vec<(RuleId, Vec<TallyCounts>)> = counted.counts.into_iter().collect();
-    rules.retain(|(id, _)| *id != TENANT_RATE_RULE);
     rules.sort_by_cached_key(|(id, steps)| (Reverse(decided(steps)), *id));
     rules.truncate(RULE_SERIES_MAX);
     Ok(Json(RulesSeries {

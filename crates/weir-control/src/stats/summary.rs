@@ -1,5 +1,7 @@
 //! `GET /tenants/{tenant}/stats/summary`
 
+use std::collections::BTreeMap;
+
 use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -7,8 +9,8 @@ use weir_domain::ceilings::TENANT_RATE_RULE;
 use weir_domain::time::Timestamp;
 use weir_http::json::Json;
 use weir_http::params::Query;
-use weir_store::TallyFilter;
-use weir_wire::stats::Summary;
+use weir_store::{TallyFilter, UnmatchedTally};
+use weir_wire::stats::{MissingAttribute, Summary, UNMATCHED_MAX, UnmatchedChecks};
 use weir_wire::time::DateTime;
 
 use crate::actor::{By, InNamespaces, Viewer};
@@ -64,6 +66,12 @@ pub(crate) async fn summary(
     let bounds = [before, range.from, range.to];
     let counted = tx.tallies().series(&filter, &bounds, range.resolution).await?;
     let whole = filter.rule_id.is_none();
+    let unmatched = if whole {
+        let namespaces = filter.namespaces.as_deref();
+        unmatched(tx.tallies().unmatched(filter.tenant_id, namespaces, range).await?)
+    } else {
+        Vec::new()
+    };
     let rate = TallyFilter { rule_id: Some(TENANT_RATE_RULE), ..filter };
     let rate = tx.tallies().series(&rate, &bounds, range.resolution).await?;
     Ok(Json(Summary {
@@ -72,7 +80,43 @@ pub(crate) async fn summary(
         counts: counts(&counted.counts[1]),
         previous: counts(&counted.counts[0]),
         tenant_rate_denied: if whole { rate.counts[1].denied } else { 0 },
+        unmatched,
         as_of: counted.as_of.into(),
         dropped: counted.dropped,
     }))
+}
+
+/// The namespaces with the most checks that no rule counted. One that had rules for a part of the time appears twice.
+fn unmatched(found: BTreeMap<String, UnmatchedTally>) -> Vec<UnmatchedChecks> {
+    let mut all: Vec<UnmatchedChecks> = Vec::with_capacity(found.len());
+    for (namespace, tally) in found {
+        if tally.unknown > 0 {
+            let (namespace, checks) = (namespace.clone(), tally.unknown);
+            let (unknown, unmatched, missing) = (true, checks, Vec::new());
+            let conditions = 0;
+            all.push(UnmatchedChecks {
+                namespace,
+                unknown,
+                checks,
+                unmatched,
+                missing,
+                conditions,
+            });
+        }
+        if tally.unmatched > 0 {
+            let lacking: u64 = tally.missing.values().sum();
+            let missing = |(attribute, checks)| MissingAttribute { attribute, checks };
+            all.push(UnmatchedChecks {
+                namespace,
+                unknown: false,
+                checks: tally.checks.max(tally.unmatched),
+                unmatched: tally.unmatched,
+                missing: tally.missing.into_iter().map(missing).collect(),
+                conditions: tally.unmatched.saturating_sub(lacking),
+            });
+        }
+    }
+    all.sort_by(|a, b| b.unmatched.cmp(&a.unmatched));
+    all.truncate(UNMATCHED_MAX);
+    all
 }

@@ -3,7 +3,6 @@
 use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
-use weir_domain::ceilings::TENANT_RATE_RULE;
 use weir_domain::time::Timestamp;
 use weir_http::json::Json;
 use weir_http::params::Query;
@@ -92,15 +91,12 @@ async fn rules(
     let most_asked = query.order == Some(TopOrder::Checks);
     let limit = query.limit.unwrap_or(LIMIT_DEFAULT);
     let mut tx = control.reading("stats.top_rules", caller).await?;
-    // One more, because the ceiling of checks per second is counted like a rule.
-    let counted = tx.tallies().top_rules(&filter, range, most_asked, limit + 1).await?;
-    let rules = counted.counts.into_iter().filter(|tally| tally.rule_id != TENANT_RATE_RULE);
-    let rules = rules.take(usize::try_from(limit).unwrap_or(usize::MAX));
+    let counted = tx.tallies().top_rules(&filter, range, most_asked, limit).await?;
     Ok(Json(Top {
         by: TopBy::Rule,
         from: range.from.into(),
         to: range.to.into(),
-        data: rules.map(of_rule).collect(),
+        data: counted.counts.into_iter().map(of_rule).collect(),
         error_at_most: 0,
         as_of: counted.as_of.into(),
         dropped: counted.dropped,

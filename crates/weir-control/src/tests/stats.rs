@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use weir_domain::ceilings::TENANT_RATE_RULE;
 use weir_domain::id::{DenialId, GateId, RuleId, TenantId};
 use weir_domain::time::Timestamp;
+use weir_domain::unmatched::{UNKNOWN_NAMESPACE_RULE, UNMATCHED_RULE, missing_attribute_rule};
 use weir_store::{
     DenialRow, DropCount, Flush, Scope, SketchEntry, SketchRow, TallyCounts, TallyRow,
 };
@@ -168,6 +169,50 @@ async fn event(stream: &mut Body) -> Option<(String, Value)> {
         if let (Some(name), Some(data)) = (line("event:"), line("data:")) {
             return Some((name.to_owned(), serde_json::from_str(data).expect("JSON")));
         }
+    }
+}
+
+#[tokio::test]
+async fn summary_names_checks_that_met_no_rule_their_reason_and_unknown_namespaces() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let limits = json!([{ "algorithm": "fixed_window", "limit": 5, "window_ms": 1000 }]);
+    let body = json!({ "name": "login", "count_by": ["user"], "limits": limits });
+    plane.by(&ada, "POST", "rules").json(&body).send().await.expect(201);
+    let now = minute(&plane);
+    let wrote = Wrote::of(&ada, now);
+    let none = plane.by(&ada, "GET", "stats/summary").send().await.expect(200).body;
+    assert_eq!(none["unmatched"], json!([]));
+
+    let user = missing_attribute_rule("user");
+    let ip = missing_attribute_rule("ip");
+    let rows = [
+        (None, now, 990, 10),
+        (Some(UNMATCHED_RULE), now, 412, 0),
+        (Some(user), now, 400, 0),
+        // No rule counts by it any more.
+        (Some(ip), now, 2, 0),
+        (Some(UNKNOWN_NAMESPACE_RULE), now, 7, 0),
+    ];
+    wrote.tallies(&plane, &rows).await;
+    let summary = plane.by(&ada, "GET", "stats/summary").send().await.expect(200).body;
+    let lacked = json!([{ "attribute": "user", "checks": 400 }]);
+    let expected = json!([
+        {
+            "namespace": "default", "unknown": false, "checks": 1000, "unmatched": 412,
+            "missing": lacked, "conditions": 12
+        },
+        {
+            "namespace": "default", "unknown": true, "checks": 7, "unmatched": 7,
+            "missing": [], "conditions": 0
+        }
+    ]);
+    assert_eq!(summary["unmatched"], expected);
+    let web = plane.by(&ada, "GET", "stats/summary?namespace=web").send().await.expect(200).body;
+    assert_eq!(web["unmatched"], json!([]));
+    for path in ["stats/rules", "stats/top?by=rule"] {
+        let listed = plane.by(&ada, "GET", path).send().await.expect(200).body;
+        assert_eq!(listed["data"], json!([]), "{path} lists rules only");
     }
 }
 

@@ -80,6 +80,7 @@ fn outcome(rules: &[Arc<ActiveRule>], attributes: &[(&str, &str)]) -> (&'static 
         Matched::Charged(by) => {
             ("charged", by.iter().map(|rule| rule.active.id.to_u128()).collect())
         }
+        Matched::Unmatched(_) => ("charged", vec![]),
         Matched::TooManyLimits => ("too many", vec![]),
     }
 }

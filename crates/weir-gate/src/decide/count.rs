@@ -102,6 +102,9 @@ pub(super) fn record(
         matched: &check.matched,
         answer,
     };
+    if let Some(reason) = event.unmatched() {
+        state.meters.unmatched(reason);
+    }
     state.tally.record(&event);
     if let Some(export) = state.decision_export.get() {
         export.offer(&event);

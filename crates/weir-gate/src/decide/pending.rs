@@ -131,7 +131,7 @@ impl<'a> PendingCheck<'a> {
             origins: None,
             namespace: caller.book.namespace(caller.tenant, request.namespace()),
             started,
-            matched: Matched::Charged(Vec::new()),
+            matched: Matched::Unmatched(None),
             generation: None,
             lease: None,
             failure: None,
@@ -167,7 +167,10 @@ impl<'a> PendingCheck<'a> {
     pub(super) fn charges(&self) -> &[RuleCharge] {
         match &self.matched {
             Matched::Charged(charges) => charges,
-            Matched::Denied(_) | Matched::Allowed(_) | Matched::TooManyLimits => &[],
+            Matched::Denied(_)
+            | Matched::Allowed(_)
+            | Matched::Unmatched(_)
+            | Matched::TooManyLimits => &[],
         }
     }
 
@@ -219,7 +222,7 @@ impl<'a> PendingCheck<'a> {
         let (version, now) = (self.caller.book.version(), self.caller.at);
         match &self.matched {
             Matched::Denied(by) => AnswerTemplate::denied(by, version),
-            Matched::Allowed(_) | Matched::TooManyLimits => {
+            Matched::Allowed(_) | Matched::Unmatched(_) | Matched::TooManyLimits => {
                 AnswerTemplate::of_charges(&[], version, now)
             }
             Matched::Charged(charges) => AnswerTemplate {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use weir_domain::id::{DenialId, KeyId, TenantId};
 use weir_domain::latency::Latencies;
 use weir_domain::time::Timestamp;
+use weir_domain::unmatched::UNKNOWN_NAMESPACE_RULE;
 use weir_store::{
     DENIALS_PER_SECOND, DenialRow, DropCount, KeyHourRow, SKETCH_MS, SketchEntry, SketchRow,
     StepRow, TallyCounts, TallyRow,
@@ -24,6 +25,9 @@ use crate::traffic::TrafficCounts;
 const ROWS_MAX: usize = 200_000;
 const DENIALS_MAX: usize = 10_000;
 const SKETCHES_MAX: usize = 2_000;
+/// The most names of namespaces without rules that one tenant has in one hour.
+const UNKNOWN_NAMESPACES_MAX: usize = 16;
+const HOUR_MS: i64 = 60 * MINUTE_MS;
 /// The time after which a minute is final. Until then requests that began in it can still be counted.
 const OPEN_MS: i64 = 2 * MINUTE_MS;
 /// The number of collections after which shards free the memory of names that are no longer in use.
@@ -44,6 +48,8 @@ pub(super) struct TallyAccumulator {
     /// The checks since this was last taken.
     pub(super) traffic: TrafficCounts,
     namespaces: HashSet<Arc<str>>,
+    /// The names of namespaces without rules in this hour, and its start.
+    unknown: (i64, HashMap<TenantId, HashSet<Arc<str>>>),
     spares: Vec<Shard>,
     collections: u32,
     rows_max: usize,
@@ -88,6 +94,7 @@ impl TallyAccumulator {
             keys: KeyUses::default(),
             traffic: TrafficCounts::default(),
             namespaces: HashSet::new(),
+            unknown: (i64::MIN, HashMap::new()),
             spares: Vec::new(),
             collections: 0,
             rows_max: ROWS_MAX,
@@ -222,6 +229,11 @@ impl TallyAccumulator {
                     self.samples.add(tenant, sample);
                 }
             }
+            for (name, counts) in &counted.unknown {
+                let name = self.intern_unknown(tenant, name, minute_ms);
+                let key = (tenant, Some(UNKNOWN_NAMESPACE_RULE), name);
+                self.count(key, minute_ms, counts, None);
+            }
             self.add_subjects(tenant, minute_ms, counted);
             for (&key, &count) in &counted.keys {
                 self.keys.add((tenant, key), count, now);
@@ -232,6 +244,21 @@ impl TallyAccumulator {
                 sampled.append(&mut counted.denials);
             }
         }
+    }
+
+    /// The name of a namespace without rules, or an empty one beyond the bounds of an hour.
+    fn intern_unknown(&mut self, tenant: TenantId, name: &str, minute_ms: i64) -> Arc<str> {
+        let hour_ms = floor(minute_ms, HOUR_MS);
+        if hour_ms > self.unknown.0 {
+            self.unknown = (hour_ms, HashMap::new());
+        }
+        let interned = self.intern(name);
+        let names = self.unknown.1.entry(tenant).or_default();
+        if names.len() >= UNKNOWN_NAMESPACES_MAX && !names.contains(name) {
+            return self.intern("");
+        }
+        names.insert(Arc::clone(&interned));
+        interned
     }
 
     fn count(

@@ -8,6 +8,7 @@ use weir_domain::matching::Matched;
 use weir_domain::request::Request;
 use weir_domain::sample::SamplePlan;
 use weir_domain::time::Timestamp;
+use weir_domain::unmatched::Unmatched;
 use weir_wire::check::CheckAnswer;
 
 use crate::together::Origins;
@@ -36,6 +37,17 @@ impl DecisionEvent<'_> {
     /// The first request. All have its namespace.
     pub(crate) fn request(&self) -> &Request {
         self.requests.first().expect("a check has a request")
+    }
+
+    /// The reason why no rule counted the request, if none did. Requests that admission answered meet no rules.
+    pub(crate) fn unmatched(&self) -> Option<Unmatched<'_>> {
+        match self.matched {
+            _ if self.answer.code.is_some() => None,
+            Matched::Unmatched(_) if !self.known_namespace => Some(Unmatched::Namespace),
+            Matched::Unmatched(Some(attribute)) => Some(Unmatched::Attribute(attribute)),
+            Matched::Unmatched(None) => Some(Unmatched::Conditions),
+            _ => None,
+        }
     }
 
     /// The request that meets the rule at this position of those that match.

@@ -11,6 +11,7 @@ use weir_domain::request::Operation;
 use weir_domain::rulebook::ActiveRule;
 use weir_domain::sample::SamplePlan;
 use weir_domain::time::Timestamp;
+use weir_domain::unmatched::{UNMATCHED_RULE, Unmatched, missing_attribute_rule};
 use weir_store::{DENIALS_PER_SECOND, TallyCounts};
 use weir_wire::check::AnswerCode;
 
@@ -25,6 +26,8 @@ pub(super) const MINUTE_MS: i64 = 60_000;
 const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 /// The most tenants of one shard whose subjects are counted. Of other tenants only the number of checks is known.
 const SKETCHES_MAX: usize = 128;
+/// The most names of namespaces without rules that one tenant has in one minute. Others count without a name.
+const UNKNOWN_NAMESPACES_MAX: usize = 16;
 /// The most bytes of sampled checks of one minute.
 const SAMPLE_BYTES_MAX: usize = 2 << 20;
 /// The most bytes of sampled checks of one tenant in one minute.
@@ -56,6 +59,8 @@ pub(super) type TallyKey = (TenantId, Option<RuleId>, Arc<str>);
 #[derive(Debug, Default)]
 pub(super) struct TenantCounts {
     pub(super) namespaces: IndexMap<Box<str>, NamespaceCounts>,
+    /// The checks and records in namespaces without rules, by the name that they gave; an empty name beyond a number of names.
+    pub(super) unknown: FxHashMap<Box<str>, TallyCounts>,
     pub(super) sketch: Option<Box<Sketch>>,
     /// The number of checks that no sketch counted.
     pub(super) unsketched: u64,
@@ -134,6 +139,9 @@ impl MinuteCounts {
             self.sketches += 1;
         }
         let decisions = decisions(event);
+        if operation != Operation::Refund {
+            tenant.count_unmatched(event, records);
+        }
         let requests = counts_of_namespace(&mut tenant.namespaces, event);
         if let Some(plan) = event.sample {
             let own = TENANT_SAMPLE_BYTES_MAX.saturating_sub(tenant.sample_bytes);
@@ -191,11 +199,32 @@ impl MinuteCounts {
             (tenant.unsketched, tenant.denial_count, tenant.sample_bytes) = (0, 0, 0);
             tenant.denials.clear();
             tenant.keys.clear();
+            tenant.unknown.clear();
         }
     }
 }
 
 impl TenantCounts {
+    /// Counts a check or record that no rule counted, by its reason.
+    fn count_unmatched(&mut self, event: &DecisionEvent<'_>, records: bool) {
+        let Some(reason) = event.unmatched() else { return };
+        let (allowed, recorded) = (u64::from(!records), u64::from(records));
+        let counts = TallyCounts { allowed, recorded, ..TallyCounts::default() };
+        if reason == Unmatched::Namespace {
+            let name = event.request().namespace();
+            let has_place =
+                self.unknown.len() < UNKNOWN_NAMESPACES_MAX || self.unknown.contains_key(name);
+            let name = if has_place { name } else { "" };
+            self.unknown.entry(name.into()).or_default().add(&counts);
+            return;
+        }
+        let rules = &mut counts_of_namespace(&mut self.namespaces, event).rules;
+        rules.entry(UNMATCHED_RULE).or_default().add(&counts);
+        if let Unmatched::Attribute(attribute) = reason {
+            rules.entry(missing_attribute_rule(attribute)).or_default().add(&counts);
+        }
+    }
+
     fn count_subject(&mut self, decision: &RuleDecision<'_>) {
         let Some(subject) = decision.subject else { return };
         match &mut self.sketch {

@@ -33,7 +33,7 @@ pub(crate) fn decisions<'a>(event: &'a DecisionEvent<'_>) -> Vec<RuleDecision<'a
             by.iter().enumerate().map(denied).collect()
         }
         Matched::Allowed(rule) => vec![outright(rule, true, event.request_of(0))],
-        Matched::TooManyLimits => Vec::new(),
+        Matched::Unmatched(_) | Matched::TooManyLimits => Vec::new(),
         Matched::Charged(charges) => {
             let mut limits = event.answer.limits.iter();
             let decide = |(at, charge)| charged(charge, event.request_of(at), &mut limits);

@@ -8,6 +8,7 @@ use weir_domain::matching::{Matched, matched};
 use weir_domain::request::{Operation, Request, RequestDraft};
 use weir_domain::rulebook::TenantRules;
 use weir_domain::time::Timestamp;
+use weir_domain::unmatched::{UNKNOWN_NAMESPACE_RULE, UNMATCHED_RULE, missing_attribute_rule};
 use weir_store::{DENIALS_PER_SECOND, SketchEntry, TallyCounts, TallyRow};
 use weir_wire::stored::{StoredRule, StoredTenant};
 
@@ -81,7 +82,7 @@ impl Fixture {
                 AnswerTemplate::of_charges(charges, 1, now).answer(&decisions, operation)
             }
             Matched::Denied(by) => AnswerTemplate::denied(by, 1).answer(&[], Operation::Consume),
-            Matched::Allowed(_) | Matched::TooManyLimits => {
+            Matched::Allowed(_) | Matched::Unmatched(_) | Matched::TooManyLimits => {
                 AnswerTemplate::of_charges(&[], 1, now).answer(&[], Operation::Consume)
             }
         };
@@ -142,6 +143,54 @@ fn checks_beyond_the_tenants_ceiling_have_a_count_of_their_own() {
     assert_eq!(row(&batch, None, at(0)), counts(0, 3, 0));
     let reserved = weir_domain::ceilings::TENANT_RATE_RULE.to_u128();
     assert_eq!(row(&batch, Some(reserved), at(0)), counts(0, 3, 0));
+}
+
+#[test]
+fn checks_that_no_rule_counts_are_counted_by_their_reason() {
+    let mut accumulator = TallyAccumulator::new(1);
+    let tally = Tally::new(2);
+    let (answer, tenant) = (AnswerTemplate::of_charges(&[], 1, at(0)), TenantId::from_u128(5));
+    let ask = |namespace: &str, known, operation, missing: Option<&str>| {
+        let (namespace, attributes) = (namespace.to_owned(), BTreeMap::new());
+        let draft =
+            RequestDraft { namespace, attributes, cost: 1, operation, idempotency_key: None };
+        let request = Request::parse(draft).expect("valid");
+        tally.record(&DecisionEvent {
+            tenant,
+            key: KeyId::from_u128(2),
+            at: at(0),
+            took: Duration::from_micros(90),
+            known_namespace: known,
+            sample: None,
+            requests: std::slice::from_ref(&request),
+            origins: &[],
+            matched: &Matched::Unmatched(missing.map(str::to_owned)),
+            answer: &answer.clone().answer(&[], operation),
+        });
+    };
+    for _ in 0..3 {
+        ask("default", true, Operation::Consume, Some("user"));
+    }
+    ask("default", true, Operation::Consume, None);
+    ask("default", true, Operation::Record, Some("user"));
+    ask("default", true, Operation::Refund, None);
+    for name in 0..40 {
+        ask(&format!("n{name}"), false, Operation::Consume, None);
+    }
+    accumulator.collect(&tally, at(1_000));
+    let batch = accumulator.batch(true, at(1_000));
+    let found = |rule: RuleId, namespace: &str| {
+        let wanted = |row: &&TallyRow| row.rule_id == Some(rule) && row.namespace == namespace;
+        let counts = batch.rows.iter().find(wanted).map(|row| row.counts).unwrap_or_default();
+        (counts.allowed, counts.recorded)
+    };
+    assert_eq!(found(UNMATCHED_RULE, "default"), (4, 1));
+    assert_eq!(found(missing_attribute_rule("user"), "default"), (3, 1));
+    assert_eq!(found(UNKNOWN_NAMESPACE_RULE, "n0"), (1, 0));
+    let unknown: Vec<_> =
+        batch.rows.iter().filter(|row| row.rule_id == Some(UNKNOWN_NAMESPACE_RULE)).collect();
+    assert_eq!(unknown.len(), 17, "16 names, and those without one");
+    assert_eq!(unknown.iter().map(|row| row.counts.allowed).sum::<u64>(), 40);
 }
 
 #[test]

@@ -65,6 +65,22 @@ async fn checks_beyond_the_tenants_ceiling_are_429_tenant_rate_and_other_tenants
 }
 
 #[tokio::test]
+async fn checks_that_no_rule_counts_are_counted_by_their_reason() {
+    let (gate, a, _) = Gate::with_two_tenants().await;
+    for (namespace, attribute) in [("default", "account"), ("nobody", "user"), ("default", "user")]
+    {
+        let body = json!({ "namespace": namespace, "attributes": { attribute: "u-1" } });
+        let (status, _, answer) = check(&gate, "/check", &a.check, &body).await;
+        assert_eq!((status, &answer["allowed"]), (200, &json!(true)));
+    }
+    let text = gate.metrics();
+    for (reason, count) in [("namespace", 1), ("attribute", 1), ("conditions", 0)] {
+        let line = format!("weir_unmatched_checks_total{{reason=\"{reason}\"}} {count}");
+        assert!(text.lines().any(|found| found == line), "{line} in {text}");
+    }
+}
+
+#[tokio::test]
 async fn a_batch_counts_each_of_its_checks() {
     let (gate, a, _) = Gate::with(|tenant, _| tenant.checks_per_second = Some(3)).await;
     let checks: Vec<_> =

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use time::OffsetDateTime;
 use weir_domain::id::RuleId;
 use weir_domain::time::Timestamp;
+use weir_domain::unmatched::RESERVED_RULES;
 
 use super::{Counted, Resolution, Tallies, TallyCounts, TallyFilter};
 use crate::convert::{stored, timestamp, unsigned, uuid};
@@ -51,6 +52,7 @@ impl Tallies<'_> {
                     WHERE $5::text[] IS NULL OR t.namespace = ANY($5)
                     GROUP BY 1
                 ) t
+                WHERE k.rule_id < $7
             ) s ON true"#,
             uuid(filter.tenant_id.to_u128()),
             resolution.word(),
@@ -58,6 +60,7 @@ impl Tallies<'_> {
             *to,
             filter.namespaces.as_deref(),
             &bounds,
+            uuid(RESERVED_RULES.to_u128()),
         )
         .fetch_all(self.conn)
         .await?;

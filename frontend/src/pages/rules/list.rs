@@ -7,13 +7,13 @@ use futures_util::FutureExt as _;
 use leptos::prelude::*;
 use weir_wire::page::Page;
 use weir_wire::rules::RuleAnswer;
-use weir_wire::stats::{RuleSeries, RulesSeries};
+use weir_wire::stats::{RuleSeries, RulesSeries, Summary, UnmatchedChecks};
 
 use super::bulk::BulkBar;
 use super::columns::columns;
 use super::filter::Filter;
 use super::state::RuleState;
-use crate::api::Api;
+use crate::api::{Api, StatsScope};
 use crate::components::data_table::{DataTable, TableOptions, table_in_url};
 use crate::components::feedback::{Empty, ProblemPanel};
 use crate::components::namespace::namespace_in_url;
@@ -22,9 +22,11 @@ use crate::components::timer::repeat;
 use crate::components::url_state::url_state;
 use crate::model::rule_list::{RuleFilter, text};
 use crate::pages::shell::TenantId;
+use crate::pages::traffic::Unmatched;
 
 /// The interval between two readings of the last hour.
 const REFRESH: Duration = Duration::from_secs(10);
+const HOUR_MS: i64 = 3_600_000;
 
 /// The first page of the list is shown at once; the rest follows when all rules have loaded.
 #[component]
@@ -67,6 +69,7 @@ pub(super) fn List(first: Page<RuleAnswer>) -> impl IntoView {
         ..TableOptions::default()
     };
     view! {
+        <Unmatched found=unmatched_last_hour(namespace.value) />
         <Filter filter namespace known />
         {next_cursor.map(|cursor| view! { <RemainingRules cursor rules /> })}
         <DataTable
@@ -96,6 +99,17 @@ pub fn last_hour() -> Memo<BTreeMap<String, RuleSeries>> {
         hour.data.into_iter().map(|series| (series.rule_id.clone(), series)).collect()
     };
     hour.latest(by_id)
+}
+
+/// The namespaces of the last hour with checks that met no rule, read again while the page is open.
+fn unmatched_last_hour(namespace: Signal<String>) -> Memo<Vec<UnmatchedChecks>> {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let hour = fetch_data(move || {
+        let about = StatsScope::last(tenant.get(), HOUR_MS);
+        api.summary(&StatsScope { namespace: namespace.get(), ..about })
+    });
+    repeat(|| Some(REFRESH), move || hour.poll());
+    hour.latest(|summary: Summary| summary.unmatched)
 }
 
 /// Fetches the remaining rules, and says so meanwhile.

@@ -1,0 +1,58 @@
+//! Checks that no rule counted, and the ids under which the statistics count them, like decisions of rules.
+
+use crate::id::RuleId;
+
+/// The reason why no rule counted a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unmatched<'a> {
+    /// The namespace has no rules.
+    Namespace,
+    /// The request lacks this attribute, by which a rule counts whose conditions hold.
+    Attribute(&'a str),
+    /// The conditions of no rule hold.
+    Conditions,
+}
+
+/// The id that counts the checks in namespaces with rules that no rule counted.
+pub const UNMATCHED_RULE: RuleId = RuleId::from_u128(u128::MAX - 1);
+/// The id that counts the checks in namespaces without rules, by the name that the check gave.
+pub const UNKNOWN_NAMESPACE_RULE: RuleId = RuleId::from_u128(u128::MAX - 2);
+/// The least of the ids that no rule has.
+pub const RESERVED_RULES: RuleId = RuleId::from_u128(RESERVED);
+
+/// Ids begin with a time, and this one is in the year 10889.
+const RESERVED: u128 = (u64::MAX as u128) << 64;
+
+/// The id that counts the checks that no rule counted because this attribute was missing.
+pub fn missing_attribute_rule(attribute: &str) -> RuleId {
+    let fnv = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let hash = attribute.bytes().fold(0xcbf2_9ce4_8422_2325, fnv);
+    RuleId::from_u128(RESERVED | u128::from(hash >> 1))
+}
+
+/// Whether an id counts something else than the decisions of a rule.
+pub fn is_reserved(id: RuleId) -> bool {
+    id.to_u128() >= RESERVED
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ceilings::TENANT_RATE_RULE;
+
+    #[test]
+    fn ids_differ_and_are_no_ids_of_rules() {
+        let ids = [
+            TENANT_RATE_RULE,
+            UNMATCHED_RULE,
+            UNKNOWN_NAMESPACE_RULE,
+            missing_attribute_rule("user"),
+            missing_attribute_rule("ip"),
+        ];
+        for (at, id) in ids.iter().enumerate() {
+            assert!(is_reserved(*id) && !ids[..at].contains(id), "{id}");
+        }
+        let year_2500 = crate::time::Timestamp::from_millis(16_725_225_600_000);
+        assert!(!is_reserved(RuleId::new(year_2500, u128::MAX)));
+    }
+}
