@@ -14,7 +14,7 @@ mod contradiction;
 
 pub(crate) use self::contradiction::first_contradiction;
 
-/// The most values of a `one_of`.
+/// The most values or networks of a condition.
 pub const OPERANDS_MAX: usize = 1000;
 
 /// A checked condition. Gates hold many, so the texts of the draft have no copies.
@@ -22,18 +22,20 @@ pub const OPERANDS_MAX: usize = 1000;
 pub struct Condition {
     draft: ConditionDraft,
     test: Test,
+    /// Whether the condition holds for the values that fail the test.
+    negated: bool,
 }
 
 /// The test of a condition, without the operand if that is a text.
 #[derive(Debug, Clone)]
 enum Test {
     Equals,
-    NotEquals,
     /// The operands, sorted and without duplicates.
     OneOf(Vec<String>),
     Prefix,
     Suffix,
-    Cidr(IpNet),
+    /// The networks, sorted, none inside another.
+    Cidr(Vec<IpNet>),
     #[cfg(feature = "regex")]
     Regex(Pattern),
     #[cfg(not(feature = "regex"))]
@@ -65,7 +67,8 @@ impl Condition {
         }
         let test = Test::parse(&draft)
             .map_err(|reason| InvalidField::new(format!("{path}.value"), reason))?;
-        Ok(Self { draft, test })
+        let negated = draft.op.is_negated();
+        Ok(Self { draft, test, negated })
     }
 
     /// The attribute that the condition tests.
@@ -78,21 +81,20 @@ impl Condition {
         &self.draft
     }
 
-    /// Whether the condition holds for an attribute's value, or for its absence.
+    /// Whether the condition holds for an attribute's value, or for its absence. A negated one does not hold for absence.
     pub fn holds(&self, value: Option<&str>) -> bool {
         let Some(value) = value else {
             return matches!(self.test, Test::Absent);
         };
-        match &self.test {
+        let passes = match &self.test {
             Test::Equals => value == self.text(),
-            Test::NotEquals => value != self.text(),
             Test::OneOf(operands) => {
                 operands.binary_search_by(|operand| operand.as_str().cmp(value)).is_ok()
             }
             Test::Prefix => value.starts_with(self.text()),
             Test::Suffix => value.ends_with(self.text()),
-            Test::Cidr(network) => {
-                address_or_network(value).is_some_and(|inside| network.contains(&inside))
+            Test::Cidr(networks) => {
+                address_or_network(value).is_some_and(|inside| within(networks, &inside))
             }
             #[cfg(feature = "regex")]
             Test::Regex(pattern) => pattern.matches(value),
@@ -100,7 +102,8 @@ impl Condition {
             Test::Regex => false,
             Test::Exists => true,
             Test::Absent => false,
-        }
+        };
+        passes != self.negated
     }
 
     /// The size of the compiled pattern in bytes, if the condition is a `regex`.
@@ -117,6 +120,7 @@ impl Condition {
     /// The values of which the attribute must have one, sorted and without duplicates, if the condition demands any.
     pub fn one_of(&self) -> Option<&[String]> {
         match (&self.test, &self.draft.value) {
+            _ if self.negated => None,
             (Test::Equals, Some(Operand::One(operand))) => Some(std::slice::from_ref(operand)),
             (Test::OneOf(operands), _) => Some(operands),
             _ => None,
@@ -130,7 +134,7 @@ impl Condition {
 
     /// The single value that the condition demands, if it is an `equals`.
     pub fn equal_to(&self) -> Option<&str> {
-        matches!(self.test, Test::Equals).then(|| self.text())
+        (matches!(self.test, Test::Equals) && !self.negated).then(|| self.text())
     }
 
     /// The operand, if it is a text, else an empty text.
@@ -152,15 +156,21 @@ impl Test {
             _ => Err(format!("must be a string for `{}`", draft.op.as_str())),
         };
         match draft.op {
-            Op::Equals => one().map(|_| Self::Equals),
-            Op::NotEquals => one().map(|_| Self::NotEquals),
-            Op::Prefix => one().and_then(not_empty).map(|()| Self::Prefix),
-            Op::Suffix => one().and_then(not_empty).map(|()| Self::Suffix),
-            Op::Cidr => one().and_then(network).map(Self::Cidr),
+            Op::Equals | Op::NotEquals => one().map(|_| Self::Equals),
+            Op::Prefix | Op::NotPrefix => one().and_then(not_empty).map(|()| Self::Prefix),
+            Op::Suffix | Op::NotSuffix => one().and_then(not_empty).map(|()| Self::Suffix),
+            Op::Cidr | Op::NotCidr => match &draft.value {
+                Some(Operand::Many(texts)) => networks(texts).map(Self::Cidr),
+                Some(Operand::One(text)) => networks(std::slice::from_ref(text)).map(Self::Cidr),
+                None => Err(format!(
+                    "must be a network or a list of networks for `{}`",
+                    draft.op.as_str()
+                )),
+            },
             Op::Regex => one().and_then(pattern),
-            Op::OneOf => match &draft.value {
+            Op::OneOf | Op::NotOneOf => match &draft.value {
                 Some(Operand::Many(texts)) => list(texts).map(Self::OneOf),
-                _ => Err("must be a list of strings for `one_of`".to_owned()),
+                _ => Err(format!("must be a list of strings for `{}`", draft.op.as_str())),
             },
             Op::Exists | Op::Absent if draft.value.is_some() => {
                 Err(format!("must be left out for `{}`", draft.op.as_str()))
@@ -187,6 +197,25 @@ fn list(texts: &[String]) -> Result<Vec<String>, String> {
     sorted.dedup();
     sorted.shrink_to_fit();
     Ok(sorted)
+}
+
+/// The networks, sorted, without those inside others.
+fn networks(texts: &[String]) -> Result<Vec<IpNet>, String> {
+    if texts.is_empty() || texts.len() > OPERANDS_MAX {
+        return Err(format!("must list from 1 to {OPERANDS_MAX} networks"));
+    }
+    let mut sorted = texts.iter().map(|text| network(text)).collect::<Result<Vec<_>, _>>()?;
+    // A network precedes those inside it.
+    sorted.sort_unstable();
+    sorted.dedup_by(|inner, outer| outer.contains(&*inner));
+    sorted.shrink_to_fit();
+    Ok(sorted)
+}
+
+/// Whether a network lies inside one of these, which are sorted and disjoint.
+fn within(networks: &[IpNet], inside: &IpNet) -> bool {
+    let after = networks.partition_point(|network| network.addr() <= inside.addr());
+    after.checked_sub(1).is_some_and(|at| networks[at].contains(inside))
 }
 
 /// Refuses networks that can be read in more than one way: with leading zeros, or with bits set behind the prefix.

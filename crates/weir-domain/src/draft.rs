@@ -157,17 +157,40 @@ words! {
         NotEquals = "not_equals" ("is not"),
         /// The value is one of the operands.
         OneOf = "one_of" ("is one of"),
+        /// The attribute exists and its value is none of the operands.
+        NotOneOf = "not_one_of" ("is not one of"),
         /// The value begins with the operand.
         Prefix = "prefix" ("starts with"),
+        /// The attribute exists and its value does not begin with the operand.
+        NotPrefix = "not_prefix" ("does not start with"),
         /// The value ends with the operand.
         Suffix = "suffix" ("ends with"),
-        /// The value is an address in this network.
+        /// The attribute exists and its value does not end with the operand.
+        NotSuffix = "not_suffix" ("does not end with"),
+        /// The value is an address in one of these networks.
         Cidr = "cidr" ("is in CIDR"),
+        /// The attribute exists and its value is no address in any of these networks.
+        NotCidr = "not_cidr" ("is not in CIDR"),
         /// The value matches this regular expression somewhere.
         Regex = "regex" ("matches regex"),
         /// The attribute exists.
         Exists = "exists" ("exists"),
         /// The attribute does not exist.
         Absent = "absent" ("does not exist"),
+    }
+}
+
+impl Op {
+    /// Whether a condition holds for the values for which its counterpart does not. It never holds for an absent attribute.
+    pub const fn is_negated(self) -> bool {
+        matches!(
+            self,
+            Self::NotEquals | Self::NotOneOf | Self::NotPrefix | Self::NotSuffix | Self::NotCidr
+        )
+    }
+
+    /// Whether the operand is a list, or can be one.
+    pub const fn takes_list(self) -> bool {
+        matches!(self, Self::OneOf | Self::NotOneOf | Self::Cidr | Self::NotCidr)
     }
 }

@@ -66,7 +66,8 @@ pub struct ConditionBody {
     pub attribute: String,
     /// The comparison.
     pub op: Op,
-    /// The value to compare with: a string; a list of strings for `one_of`; nothing for `exists` and `absent`.
+    /// The value to compare with: a string; a list of 1 to 1,000 strings for `one_of` and `not_one_of`; a network or a list
+    /// of 1 to 1,000 for `cidr` and `not_cidr`; nothing for `exists` and `absent`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<OperandBody>,
 }

@@ -72,7 +72,8 @@ mirror! {
 mirror! {
     /// The comparison of a condition.
     Op = draft::Op {
-        Equals, NotEquals, OneOf, Prefix, Suffix, Cidr, Regex, Exists, Absent,
+        Equals, NotEquals, OneOf, NotOneOf, Prefix, NotPrefix, Suffix, NotSuffix, Cidr, NotCidr, Regex,
+        Exists, Absent,
     }
 }
 mirror! {

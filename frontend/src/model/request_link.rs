@@ -43,15 +43,23 @@ pub fn sample_request(rule: &RuleBody) -> BTreeMap<String, String> {
                 (Some(OperandBody::One(text)), Op::Equals | Op::Prefix | Op::Suffix) => {
                     text.clone()
                 }
-                (Some(OperandBody::One(network)), Op::Cidr) => {
-                    network.split('/').next().unwrap_or_default().to_owned()
+                (Some(OperandBody::One(network)), Op::Cidr) => address(network),
+                (Some(OperandBody::Many(networks)), Op::Cidr) => {
+                    networks.first().map(|network| address(network)).unwrap_or_default()
                 }
-                (Some(OperandBody::Many(texts)), _) => texts.first().cloned().unwrap_or_default(),
+                (Some(OperandBody::Many(texts)), Op::OneOf) => {
+                    texts.first().cloned().unwrap_or_default()
+                }
                 _ => String::new(),
             };
             (condition.attribute.clone(), value)
         });
     quantity.chain(conditions).collect()
+}
+
+/// The first address of a network.
+fn address(network: &str) -> String {
+    network.split('/').next().unwrap_or_default().to_owned()
 }
 
 /// The newest denial of each subject and rule, up to a maximum.

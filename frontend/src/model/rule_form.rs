@@ -6,6 +6,7 @@
 mod limit_row;
 
 use serde::{Deserialize, Serialize};
+use weir_domain::draft;
 use weir_domain::rule::Rule;
 use weir_wire::limits::LimitBody;
 use weir_wire::problem::FieldProblem;
@@ -42,7 +43,7 @@ pub struct ConditionRow {
     pub row: u32,
     pub attribute: String,
     pub op: Op,
-    /// The value; for `one_of`, one per line.
+    /// The value; of operators with lists, one per line.
     pub value: String,
 }
 
@@ -221,9 +222,15 @@ impl ConditionRow {
     fn read(&self) -> ConditionBody {
         let value = match self.op {
             Op::Exists | Op::Absent => None,
-            Op::OneOf => {
+            op if draft::Op::from(op).takes_list() => {
                 let lines = self.value.lines().map(str::trim).filter(|line| !line.is_empty());
-                Some(OperandBody::Many(lines.map(str::to_owned).collect()))
+                let lines: Vec<_> = lines.map(str::to_owned).collect();
+                let is_one = matches!(op, Op::Cidr | Op::NotCidr) && lines.len() < 2;
+                Some(if is_one {
+                    OperandBody::One(lines.concat())
+                } else {
+                    OperandBody::Many(lines)
+                })
             }
             _ => Some(OperandBody::One(self.value.clone())),
         };

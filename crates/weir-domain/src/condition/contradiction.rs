@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ipnet::IpNet;
-
-use super::{Condition, Test};
+use super::{Condition, Test, within};
 
 /// The first condition that cannot hold together with those before it on the same attribute. Of regular expressions, only
 /// those beside a list of values are tested.
@@ -46,20 +44,25 @@ fn agree(a: &Condition, b: &Condition) -> bool {
     match (&a.test, &b.test) {
         (Test::Absent, Test::Absent) => true,
         (Test::Absent, _) | (_, Test::Absent) => false,
+        _ if a.negated && b.negated => true,
+        _ if a.negated => agree(b, a),
+        // All values of `a` begin with its text, end with it or lie in its networks.
+        (Test::Prefix, Test::Prefix) if b.negated => !a.text().starts_with(b.text()),
+        (Test::Suffix, Test::Suffix) if b.negated => !a.text().ends_with(b.text()),
+        (Test::Cidr(a), Test::Cidr(others)) if b.negated => {
+            a.iter().any(|network| !within(others, network))
+        }
         (Test::Prefix, Test::Prefix) => {
             a.text().starts_with(b.text()) || b.text().starts_with(a.text())
         }
         (Test::Suffix, Test::Suffix) => {
             a.text().ends_with(b.text()) || b.text().ends_with(a.text())
         }
-        (Test::Cidr(a), Test::Cidr(b)) => overlap(a, b),
+        (Test::Cidr(a), Test::Cidr(b)) => {
+            a.iter().any(|network| within(b, network)) || b.iter().any(|network| within(a, network))
+        }
         _ => true,
     }
-}
-
-/// Whether an address is in both networks.
-fn overlap(a: &IpNet, b: &IpNet) -> bool {
-    a.contains(&b.network()) || b.contains(&a.network())
 }
 
 #[cfg(test)]
@@ -70,7 +73,7 @@ mod tests {
     fn first(conditions: &[(&str, Op, &[&str])]) -> Option<usize> {
         let parse = |(attribute, op, values): &(&str, Op, &[&str])| {
             let value = match (op, values) {
-                (Op::OneOf, values) => {
+                (op, [_, _, ..] | [_]) if op.takes_list() => {
                     Some(Operand::Many(values.iter().map(ToString::to_string).collect()))
                 }
                 (_, [value]) => Some(Operand::One((*value).to_owned())),
@@ -84,11 +87,16 @@ mod tests {
 
     #[test]
     fn conditions_that_cannot_hold_together_are_found() {
-        let never: [&[(&str, Op, &[&str])]; 9] = [
+        let never: [&[(&str, Op, &[&str])]; 14] = [
             &[("a", Op::Prefix, &["/x"]), ("a", Op::Prefix, &["/y"])],
             &[("a", Op::Suffix, &["x"]), ("a", Op::Suffix, &["y"])],
             &[("a", Op::Cidr, &["10.0.0.0/8"]), ("a", Op::Cidr, &["192.168.0.0/16"])],
             &[("a", Op::Cidr, &["10.0.0.0/8"]), ("a", Op::Cidr, &["::/0"])],
+            &[("a", Op::Cidr, &["10.0.0.0/8"]), ("a", Op::Cidr, &["11.0.0.0/8", "9.0.0.0/8"])],
+            &[("a", Op::NotCidr, &["10.0.0.0/8", "::/0"]), ("a", Op::Cidr, &["10.1.0.0/16"])],
+            &[("a", Op::Prefix, &["/x/y"]), ("a", Op::NotPrefix, &["/x"])],
+            &[("a", Op::NotSuffix, &["x"]), ("a", Op::Suffix, &["yx"])],
+            &[("a", Op::OneOf, &["1", "2"]), ("a", Op::NotOneOf, &["2", "1"])],
             &[("a", Op::OneOf, &["1", "2"]), ("a", Op::OneOf, &["3"])],
             &[("a", Op::OneOf, &["1", "2"]), ("a", Op::Prefix, &["3"])],
             &[("a", Op::Equals, &["x"]), ("a", Op::Cidr, &["10.0.0.0/8"])],
@@ -108,7 +116,7 @@ mod tests {
 
     #[test]
     fn conditions_that_a_value_satisfies_are_left() {
-        let possible: [&[(&str, Op, &[&str])]; 7] = [
+        let possible: [&[(&str, Op, &[&str])]; 12] = [
             &[("a", Op::Prefix, &["/x"]), ("a", Op::Prefix, &["/x/y"])],
             &[("a", Op::Prefix, &["/x"]), ("b", Op::Prefix, &["/y"])],
             &[("a", Op::Prefix, &["x"]), ("a", Op::Suffix, &["y"])],
@@ -116,6 +124,11 @@ mod tests {
             &[("a", Op::OneOf, &["1", "2"]), ("a", Op::OneOf, &["2", "3"])],
             &[("a", Op::OneOf, &["1", "2"]), ("a", Op::NotEquals, &["1"])],
             &[("a", Op::Exists, &[]), ("a", Op::NotEquals, &["1"])],
+            &[("a", Op::Cidr, &["10.0.0.0/8"]), ("a", Op::Cidr, &["11.0.0.0/8", "10.1.0.0/16"])],
+            &[("a", Op::Cidr, &["10.0.0.0/8"]), ("a", Op::NotCidr, &["10.1.0.0/16", "::/0"])],
+            &[("a", Op::Prefix, &["/x"]), ("a", Op::NotPrefix, &["/x/y"])],
+            &[("a", Op::NotPrefix, &["/x"]), ("a", Op::NotPrefix, &["/y"])],
+            &[("a", Op::OneOf, &["1", "2"]), ("a", Op::NotOneOf, &["2", "3"])],
         ];
         for conditions in possible {
             assert_eq!(first(conditions), None, "{conditions:?}");

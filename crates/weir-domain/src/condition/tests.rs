@@ -51,12 +51,54 @@ fn one_of_finds_every_listed_value_in_any_order() {
     assert_eq!(condition.draft().value, Some(Operand::Many(values)), "kept as written");
 }
 
+fn several(op: Op, texts: &[&str]) -> Condition {
+    let texts = texts.iter().map(|&text| text.to_owned()).collect();
+    parse(op, Some(Operand::Many(texts))).expect("a valid condition")
+}
+
+#[test]
+fn negations_hold_for_every_other_value() {
+    assert_holds(&several(Op::NotOneOf, &["b", "a"]), &["", "ab", "A"], &["a", "b"]);
+    assert_holds(&one(Op::NotPrefix, "/api/"), &["/api", "", "x/api/"], &["/api/", "/api/x"]);
+    assert_holds(&one(Op::NotSuffix, ".pdf"), &["pdf", ".PDF", ""], &[".pdf", "a.pdf"]);
+    let outside = ["11.0.0.1", "::1", "no address", "", "0.0.0.0/0"];
+    assert_holds(&one(Op::NotCidr, "10.0.0.0/8"), &outside, &["10.1.2.3", "::ffff:10.1.2.3"]);
+    let condition = several(Op::NotOneOf, &["a"]);
+    assert_eq!((condition.one_of(), condition.equal_to()), (None, None));
+}
+
+#[test]
+fn lists_of_networks_hold_the_addresses_in_any_of_them() {
+    let texts: Vec<String> = (0..998).map(|n| format!("10.{}.{}.0/24", n / 256, n % 256)).collect();
+    let mut texts: Vec<&str> = texts.iter().map(String::as_str).rev().collect();
+    texts.extend(["2001:db8::/32", "10.0.0.0/16"]);
+    let (inside, outside) = (
+        ["10.0.0.1", "10.0.255.255", "10.3.229.7", "2001:db8::9", "10.3.1.0/25", "10.0.4.0/23"],
+        ["10.3.230.0", "9.255.255.255", "2001:db9::", "10.3.0.0/23", "", "x"],
+    );
+    assert_holds(&several(Op::Cidr, &texts), &inside, &outside);
+    assert_holds(&several(Op::NotCidr, &texts), &outside, &inside);
+    let too_many: Vec<String> =
+        (0..=OPERANDS_MAX).map(|n| format!("10.0.{}.{}", n / 256, n % 256)).collect();
+    for list in [Vec::new(), too_many] {
+        assert_eq!(
+            reason(Op::Cidr, Some(Operand::Many(list))),
+            "must list from 1 to 1000 networks"
+        );
+    }
+    let one_wrong = Some(Operand::Many(vec!["10.0.0.0/8".into(), "10.0.0.1/8".into()]));
+    assert!(reason(Op::NotCidr, one_wrong).contains("bits set behind its prefix"));
+}
+
 #[test]
 fn absent_attribute_meets_absent_and_nothing_else() {
-    for op in [Op::Equals, Op::NotEquals, Op::Prefix, Op::Suffix, Op::Regex] {
+    for op in [Op::Equals, Op::NotEquals, Op::Prefix, Op::NotPrefix, Op::NotSuffix, Op::Regex] {
         assert!(!one(op, "a").holds(None), "{op:?}");
     }
-    assert!(!one(Op::Cidr, "0.0.0.0/0").holds(None));
+    for op in [Op::Cidr, Op::NotCidr] {
+        assert!(!one(op, "0.0.0.0/0").holds(None));
+    }
+    assert!(!several(Op::NotOneOf, &["a", ""]).holds(None));
     assert!(!many(&["a", ""]).holds(None));
     let (exists, absent) =
         (parse(Op::Exists, None).expect("valid"), parse(Op::Absent, None).expect("valid"));
@@ -130,7 +172,8 @@ fn operands_of_the_wrong_kind_are_refused() {
     for &op in Op::ALL {
         let (wrong, said) = match op {
             Op::Exists | Op::Absent => (vec![text(), texts()], "must be left out"),
-            Op::OneOf => (vec![text(), None], "must be a list of strings"),
+            Op::OneOf | Op::NotOneOf => (vec![text(), None], "must be a list of strings"),
+            Op::Cidr | Op::NotCidr => (vec![None], "must be a network or a list of networks"),
             _ => (vec![texts(), None], "must be a string"),
         };
         for value in wrong {

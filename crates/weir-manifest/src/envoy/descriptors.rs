@@ -3,7 +3,7 @@
 use serde_json::json;
 use weir_domain::profile::{DESCRIPTOR_ATTRIBUTE, attribute_of_key};
 use weir_wire::limits::LimitBody;
-use weir_wire::rules::{ConditionBody, RuleBody};
+use weir_wire::rules::{ConditionBody, OperandBody, RuleBody};
 use weir_wire::words::{Action, Mode, Op};
 
 use super::file::{Descriptor, File, RateLimit};
@@ -74,24 +74,7 @@ impl Converter {
         conditions.extend(value.map(|value| rule::value_condition(&attribute, value)));
         let is_pattern = value.is_some_and(|value| value.contains('*'));
         if is_pattern || value.is_none() {
-            for other in siblings.iter().filter(|other| other.key == descriptor.key) {
-                match other.value.as_deref().filter(|other| Some(*other) != value) {
-                    None => {}
-                    Some(other) if !other.contains('*') => {
-                        let excluded = !is_pattern || matches(value.unwrap_or_default(), other);
-                        if excluded {
-                            conditions.push(rule::condition(&attribute, Op::NotEquals, other));
-                        }
-                    }
-                    Some(other) => {
-                        let text = format!(
-                            "`{}` beside the pattern `{other}`: no condition excludes a pattern",
-                            descriptor.key
-                        );
-                        return Err(Misplaced::new(descriptor.at, text));
-                    }
-                }
-            }
+            conditions.extend(exclusions(descriptor, siblings, &attribute)?);
         }
         let counts = value.is_none() || is_pattern && !descriptor.shares;
         let (key, value) = (descriptor.key.clone(), descriptor.value.clone());
@@ -138,6 +121,62 @@ impl Converter {
         }
         Ok(())
     }
+}
+
+/// The conditions that exclude the values of a key that have descriptors of their own, from one with a pattern or without a value. Of
+/// patterns that match the same value, the first one has it.
+fn exclusions(
+    descriptor: &Descriptor,
+    siblings: &[Descriptor],
+    attribute: &str,
+) -> Result<Vec<ConditionBody>, Misplaced> {
+    let value = descriptor.value.as_deref();
+    let (mut values, mut conditions, mut precedes) = (Vec::new(), Vec::new(), true);
+    for other in siblings.iter().filter(|other| other.key == descriptor.key) {
+        let Some(other) = other.value.as_deref().filter(|other| Some(*other) != value) else {
+            precedes &= other.value.as_deref() != value;
+            continue;
+        };
+        match other.split_once('*') {
+            None if value.is_none_or(|pattern| matches(pattern, other)) => {
+                values.push(other.to_owned());
+            }
+            None => {}
+            Some(_) if value.is_some_and(|value| !precedes || are_disjoint(value, other)) => {}
+            Some((prefix, "")) => {
+                conditions.push(rule::condition(attribute, Op::NotPrefix, prefix))
+            }
+            Some(("", suffix)) if !suffix.contains('*') => {
+                conditions.push(rule::condition(attribute, Op::NotSuffix, suffix));
+            }
+            Some(_) => {
+                let text = format!(
+                    "`{}` beside the pattern `{other}`: no condition excludes this pattern",
+                    descriptor.key
+                );
+                return Err(Misplaced::new(descriptor.at, text));
+            }
+        }
+    }
+    match values.as_slice() {
+        [] => {}
+        [one] => conditions.push(rule::condition(attribute, Op::NotEquals, one)),
+        _ => conditions.push(ConditionBody {
+            attribute: attribute.to_owned(),
+            op: Op::NotOneOf,
+            value: Some(OperandBody::Many(values)),
+        }),
+    }
+    Ok(conditions)
+}
+
+/// Whether the beginnings or the ends of two patterns with `*` differ, so that no value matches both.
+fn are_disjoint(a: &str, b: &str) -> bool {
+    let ends = |text: &str| text.rsplit_once('*').map_or(0, |(_, last)| last.len());
+    let (a_first, b_first) = (a.split('*').next().unwrap_or(a), b.split('*').next().unwrap_or(b));
+    let (a_last, b_last) = (&a[a.len() - ends(a)..], &b[b.len() - ends(b)..]);
+    !(a_first.starts_with(b_first) || b_first.starts_with(a_first))
+        || !(a_last.ends_with(b_last) || b_last.ends_with(a_last))
 }
 
 /// Whether a pattern with `*` matches a value.

@@ -193,9 +193,62 @@ fn settings_without_a_counterpart_are_left_out_or_ignored() {
     assert!(imported(&text).rules.is_empty());
     let lossy = import(&file(&text), true).expect("valid");
     assert_eq!((lossy.rules.len(), lossy.left_out.len(), lossy.ignored.len()), (1, 0, 1));
-    let beside = "domain: d\ndescriptors:\n  - { key: a, value: x*, rate_limit: { unit: day, requests_per_unit: 1 } }\n  - { key: a, rate_limit: { unit: day, requests_per_unit: 2 } }\n";
+    let beside = "domain: d\ndescriptors:\n  - { key: a, value: x*y*, rate_limit: { unit: day, requests_per_unit: 1 } }\n  - { key: a, rate_limit: { unit: day, requests_per_unit: 2 } }\n";
     assert_eq!(left_out(beside).len(), 1);
     assert!(left_out(beside)[0].starts_with("limits.yaml:4:5: "), "{:?}", left_out(beside));
+}
+
+/// A file with one key: each value has its position as its limit, an empty one is the default.
+fn values(values: &[&str]) -> String {
+    let entry = |(at, value): (usize, &&str)| {
+        let value = if value.is_empty() { String::new() } else { format!("value: \"{value}\", ") };
+        let limit = format!("rate_limit: {{ unit: day, requests_per_unit: {} }}", at + 1);
+        format!("  - {{ key: a, {value}{limit} }}\n")
+    };
+    let entries: String = values.iter().enumerate().map(entry).collect();
+    format!("domain: d\ndescriptors:\n{entries}")
+}
+
+#[test]
+fn default_beside_many_values_keeps_all_limits() {
+    for count in [2, 16, 200, 1_000] {
+        let special: Vec<String> = (0..count).map(|n| format!("v{n}")).collect();
+        let mut all: Vec<&str> = special.iter().map(String::as_str).collect();
+        all.push("");
+        let found = imported(&values(&all));
+        assert_eq!((found.rules.len(), found.left_out.len()), (count + 1, 0));
+        for (at, value) in special.iter().enumerate() {
+            let expected = u64::try_from(at + 1).unwrap();
+            let limit = limit(&found.rules, &[("a", value)]);
+            assert_eq!(limit.map(|(limit, _)| limit), Some(expected), "{value}");
+            if count == 1_000 && at == 5 {
+                break;
+            }
+        }
+        let other = limit(&found.rules, &[("a", "other")]);
+        let expected = u64::try_from(count + 1).unwrap();
+        assert_eq!(other, Some((expected, vec!["other".to_owned()])));
+    }
+}
+
+#[test]
+fn patterns_of_one_key_become_rules_of_which_the_first_decides() {
+    let found = imported(&values(&["files/*", "top/*", "files/a/*", "*.pdf", "files/x", ""]));
+    assert_eq!(
+        left_of(&found),
+        ["limits.yaml:5:5"],
+        "no value is left for a later narrower pattern"
+    );
+    let of = |value| limit(&found.rules, &[("a", value)]).map(|(limit, _)| limit);
+    assert_eq!((of("files/1"), of("files/a/1"), of("top/1")), (Some(1), Some(1), Some(2)));
+    assert_eq!((of("x.pdf"), of("files/x.pdf"), of("files/x")), (Some(4), Some(1), Some(5)));
+    assert_eq!(of("else"), Some(6));
+}
+
+/// The places of what an import left out.
+fn left_of(found: &Import) -> Vec<String> {
+    let place = |text: String| text.split(": ").next().unwrap_or_default().to_owned();
+    found.left_out.iter().map(|error| place(error.to_string())).collect()
 }
 
 /// A descriptor of a generated file.

@@ -1,6 +1,7 @@
 //! The requests that a rule matches, and the subjects that it counts separately.
 
 use leptos::prelude::*;
+use weir_domain::draft;
 use weir_wire::words::Op;
 
 use super::editor::Editor;
@@ -91,7 +92,7 @@ fn Condition(editor: Editor, row: u32) -> impl IntoView {
 #[component]
 fn Operand(editor: Editor, row: u32, op: Signal<Op>, attribute: Signal<String>) -> impl IntoView {
     let values = expect_context::<SeenAttributes>().values(move || attribute.get());
-    let several = Memo::new(move |_| op.get() == Op::OneOf);
+    let several = Memo::new(move |_| draft::Op::from(op.get()).takes_list());
     let value = editor.condition(
         row,
         "value",
