@@ -3,6 +3,7 @@
 //! A draft mirrors the JSON; `Rule::parse` is the only way from a draft to a rule.
 
 pub use crate::algorithm::LimitDraft;
+use crate::counted::Counted;
 
 /// A rule as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +17,7 @@ pub struct RuleDraft {
     /// The conditions, all of which must hold; an empty list matches every request.
     pub conditions: Vec<ConditionDraft>,
     /// The attributes that form the subject.
-    pub count_by: Vec<String>,
+    pub count_by: Vec<Counted>,
     /// The action on matching requests.
     pub action: Action,
     /// The mode.

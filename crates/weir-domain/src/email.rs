@@ -19,7 +19,7 @@ impl EmailAddress {
         if text.len() > 4 * names::EMAIL_BYTES_MAX {
             return Err(names::email(text).expect_err("longer than an address can be"));
         }
-        let folded: String = text.nfkc().flat_map(char::to_lowercase).nfkc().collect();
+        let folded = folded(text);
         names::email(&folded)?;
         Ok(Self(folded))
     }
@@ -33,6 +33,11 @@ impl EmailAddress {
     pub fn into_string(self) -> String {
         self.0
     }
+}
+
+/// The text in NFKC and lower case.
+pub(crate) fn folded(text: &str) -> String {
+    text.nfkc().flat_map(char::to_lowercase).nfkc().collect()
 }
 
 impl fmt::Display for EmailAddress {

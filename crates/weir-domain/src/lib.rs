@@ -22,6 +22,7 @@ pub mod address;
 pub mod approximation;
 pub mod ceilings;
 pub mod condition;
+pub mod counted;
 pub mod draft;
 pub mod email;
 pub mod names;

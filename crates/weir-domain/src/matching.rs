@@ -1,9 +1,11 @@
 //! Matching: finds the rules of a namespace that apply to a request, and their limits.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::charge::RuleCharge;
 use crate::condition::Condition;
+use crate::counted::Counted;
 use crate::draft::{Action, Mode};
 use crate::overrides::Effect;
 use crate::request::Request;
@@ -131,11 +133,15 @@ pub fn match_rule_of(
 #[derive(Debug)]
 struct Subjects<'a, 's> {
     spread_by: &'s SpreadBy,
-    last: Option<(&'a [String], (SubjectKey, SpreadKey))>,
+    last: Option<(&'a [Counted], (SubjectKey, SpreadKey))>,
 }
 
 impl<'a> Subjects<'a, '_> {
-    fn keys(&mut self, count_by: &'a [String], values: &[&str]) -> (SubjectKey, SpreadKey) {
+    fn keys(
+        &mut self,
+        count_by: &'a [Counted],
+        values: &[Cow<'_, str>],
+    ) -> (SubjectKey, SpreadKey) {
         match self.last {
             Some((known, keys)) if known == count_by => keys,
             _ => {
@@ -154,7 +160,8 @@ fn match_with_subjects<'a>(
     subjects: &mut Subjects<'a, '_>,
 ) -> RuleMatch {
     let rule = &active.rule;
-    let holds = |condition: &Condition| condition.holds(request.attribute(condition.attribute()));
+    let holds =
+        |condition: &Condition| rule.holds(condition, request.attribute(condition.attribute()));
     if let Some(at) = rule.first_unmet(holds) {
         return RuleMatch::ConditionFailed(at);
     }
@@ -163,13 +170,10 @@ fn match_with_subjects<'a>(
         Action::Deny => return RuleMatch::Passes(Effect::Deny),
         Action::Limit => {}
     }
-    let mut values = Vec::with_capacity(rule.count_by().len());
-    for attribute in rule.count_by() {
-        match request.attribute(attribute) {
-            Some(value) => values.push(value),
-            None => return RuleMatch::NotCounted(attribute.clone()),
-        }
-    }
+    let values = match rule.subject_values(|name| request.attribute(name)) {
+        Ok(values) => values,
+        Err(missing) => return RuleMatch::NotCounted(missing.to_owned()),
+    };
     let mut charge = |override_limits| {
         let (subject, spread) = subjects.keys(rule.count_by(), &values);
         let active = Arc::clone(active);
@@ -182,11 +186,11 @@ fn match_with_subjects<'a>(
     }
 }
 
-/// The subject of `values`, given in the order of `count_by`.
-pub fn subject_key(count_by: &[String], values: &[&str]) -> SubjectKey {
+/// The subject of `values`, given in the order and the forms of `count_by`.
+pub fn subject_key(count_by: &[impl AsRef<str>], values: &[impl AsRef<str>]) -> SubjectKey {
     let mut hasher = SubjectHasher::default();
     for (attribute, value) in count_by.iter().zip(values) {
-        hasher.value(attribute, value);
+        hasher.value(attribute.as_ref(), value.as_ref());
     }
     hasher.finish()
 }

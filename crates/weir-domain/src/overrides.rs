@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use crate::counted::Counted;
 use crate::draft::LimitDraft;
 use crate::id::OverrideId;
 use crate::limit::{LIMITS_PER_RULE_MAX, Limit};
@@ -110,8 +111,8 @@ impl Override {
         let mut hasher = SubjectHasher::default();
         for (attribute, value) in rule.count_by().iter().zip(&self.subject) {
             match value {
-                Some(value) => hasher.value(attribute, value),
-                None => hasher.any(attribute),
+                Some(value) => hasher.value(attribute.as_ref(), value),
+                None => hasher.any(attribute.as_ref()),
             }
         }
         hasher.finish()
@@ -149,7 +150,7 @@ impl Overrides {
     }
 
     /// The override for the subject with these values, which are in the order of `count_by`.
-    pub fn find(&self, rule: &Rule, values: &[&str], now: Timestamp) -> Option<&Active> {
+    pub fn find(&self, rule: &Rule, values: &[impl AsRef<str>], now: Timestamp) -> Option<&Active> {
         self.find_keyed(rule, values, now).map(|(_, active)| active)
     }
 
@@ -157,7 +158,7 @@ impl Overrides {
     pub fn find_keyed(
         &self,
         rule: &Rule,
-        values: &[&str],
+        values: &[impl AsRef<str>],
         now: Timestamp,
     ) -> Option<(SubjectKey, &Active)> {
         let table = self.0.as_deref()?;
@@ -166,9 +167,9 @@ impl Overrides {
             let attributes = rule.count_by().iter().zip(values);
             for ((attribute, value), bit) in attributes.zip(bits()) {
                 if mask & bit == 0 {
-                    hasher.value(attribute, value);
+                    hasher.value(attribute.as_ref(), value.as_ref());
                 } else {
-                    hasher.any(attribute);
+                    hasher.any(attribute.as_ref());
                 }
             }
             let key = hasher.finish();
@@ -186,15 +187,15 @@ impl Overrides {
 
 /// The keys under which an override of a subject can be stored: one for each set of its attributes that a `*` stands
 /// for. At most 2^8 of them.
-pub fn override_keys(rule: &Rule, values: &[&str]) -> Vec<SubjectKey> {
+pub fn override_keys(rule: &Rule, values: &[impl AsRef<str>]) -> Vec<SubjectKey> {
     let sets = 1_usize << rule.count_by().len();
     let key = |set: usize| {
         let mut hasher = SubjectHasher::default();
         for (at, (attribute, value)) in rule.count_by().iter().zip(values).enumerate() {
             if set & (1 << at) == 0 {
-                hasher.value(attribute, value);
+                hasher.value(attribute.as_ref(), value.as_ref());
             } else {
-                hasher.any(attribute);
+                hasher.any(attribute.as_ref());
             }
         }
         hasher.finish()
@@ -207,9 +208,8 @@ fn subject(
     rule: &Rule,
     wrong: &mut Vec<InvalidField>,
 ) -> Vec<Option<String>> {
-    for attribute in given.keys().filter(|name| !rule.count_by().contains(name)) {
-        let reason =
-            format!("is not counted by; the rule counts by [{}]", rule.count_by().join(", "));
+    for attribute in given.keys().filter(|name| !rule.counts_by(name)) {
+        let reason = rule.not_counted_by();
         wrong.push(InvalidField::new(format!("subject.{attribute}"), reason));
     }
     if rule.count_by().is_empty() {
@@ -218,17 +218,17 @@ fn subject(
             "cannot be named: the rule has one counter for all; edit the rule instead",
         ));
     }
-    let value_of = |attribute: &String| match given.get(attribute).map(String::as_str) {
+    let value_of = |counted: &Counted| match given.get(&counted.attribute).map(String::as_str) {
         None => Err("must be given: the rule counts by it"),
         Some("*") => Ok(None),
-        Some(value) => names::value(value).map(|()| Some(value.to_owned())),
+        Some(value) => names::value(value).map(|()| Some(counted.form_of(value).into_owned())),
     };
     let mut values = Vec::with_capacity(rule.count_by().len());
-    for attribute in rule.count_by() {
-        match value_of(attribute) {
+    for counted in rule.count_by() {
+        match value_of(counted) {
             Ok(value) => values.push(value),
             Err(reason) => {
-                wrong.push(InvalidField::new(format!("subject.{attribute}"), reason));
+                wrong.push(InvalidField::new(format!("subject.{}", counted.attribute), reason));
             }
         }
     }

@@ -1,12 +1,15 @@
 //! Rules, in their checked form.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::algorithm::Algorithm;
 use crate::approximation;
 use crate::condition::Condition;
+use crate::counted::{Counted, Form};
 use crate::draft::{
-    Action, ConditionDraft, Consistency, LimitDraft, Mode, OnStoreFailure, Op, Over, RuleDraft,
+    Action, ConditionDraft, Consistency, LimitDraft, Mode, OnStoreFailure, Op, Operand, Over,
+    RuleDraft,
 };
 use crate::limit::{InvalidLimit, LIMITS_PER_RULE_MAX, Limit, span_ms};
 use crate::names::{self, InvalidField};
@@ -27,7 +30,7 @@ pub struct Rule {
     pub(crate) name: Arc<str>,
     pub(crate) description: Arc<str>,
     pub(crate) conditions: Arc<[Condition]>,
-    pub(crate) count_by: Arc<[String]>,
+    pub(crate) count_by: Arc<[Counted]>,
     pub(crate) limits: Arc<Limits>,
     block_ms: Option<u64>,
     action: Action,
@@ -72,7 +75,19 @@ impl Rule {
         check("block_ms", block_fits(&draft));
         check("over", over_fits(&draft));
         count_by(&draft, &mut wrong);
-        let conditions = conditions(std::mem::take(&mut draft.conditions), &mut wrong);
+        let mut compared = std::mem::take(&mut draft.conditions);
+        for condition in &mut compared {
+            let form = compared_form(&draft.count_by, condition);
+            match &mut condition.value {
+                _ if form == Form::Plain => {}
+                Some(Operand::One(value)) => *value = form.of(value).into_owned(),
+                Some(Operand::Many(values)) => {
+                    values.iter_mut().for_each(|value| *value = form.of(value).into_owned());
+                }
+                None => {}
+            }
+        }
+        let conditions = conditions(compared, &mut wrong);
         contradictions(&draft, &conditions, &mut wrong);
         let limits = parse_limits(&draft.limits, "limits", &mut wrong);
         match draft.consistency {
@@ -180,8 +195,57 @@ impl Rule {
     }
 
     /// The attributes that form the subject.
-    pub fn count_by(&self) -> &[String] {
+    pub fn count_by(&self) -> &[Counted] {
         &self.count_by
+    }
+
+    /// Whether the rule counts by an attribute.
+    pub fn counts_by(&self, attribute: &str) -> bool {
+        self.count_by.iter().any(|counted| counted.attribute == attribute)
+    }
+
+    /// The reason to refuse an attribute that the rule does not count by.
+    pub fn not_counted_by(&self) -> String {
+        let names: Vec<_> = self.count_by.iter().map(AsRef::as_ref).collect();
+        format!("is not counted by; the rule counts by [{}]", names.join(", "))
+    }
+
+    /// The values of a subject, in the order and the forms of `count_by`; the name of an attribute that is missing.
+    pub fn subject_values<'a>(
+        &self,
+        value: impl Fn(&str) -> Option<&'a str>,
+    ) -> Result<Vec<Cow<'a, str>>, &str> {
+        let counted = self.count_by.iter();
+        counted
+            .map(|counted| {
+                let value = value(&counted.attribute).ok_or(counted.attribute.as_str())?;
+                Ok(counted.form_of(value))
+            })
+            .collect()
+    }
+
+    /// The attributes of `count_by` that have a value, in their forms.
+    pub fn counted_values<'a>(
+        &'a self,
+        value: impl Fn(&str) -> Option<&'a str>,
+    ) -> impl Iterator<Item = (&'a str, Cow<'a, str>)> {
+        self.count_by.iter().filter_map(move |counted| {
+            Some((counted.attribute.as_str(), counted.form_of(value(&counted.attribute)?)))
+        })
+    }
+
+    /// Whether a condition holds for a value of its attribute. A comparison with whole values compares the forms in which the
+    /// rule counts.
+    pub fn holds(&self, condition: &Condition, value: Option<&str>) -> bool {
+        match (value, compared_form(&self.count_by, condition.draft())) {
+            (Some(value), form) if form != Form::Plain => condition.holds(Some(&form.of(value))),
+            _ => condition.holds(value),
+        }
+    }
+
+    /// Whether a condition compares values as they are sent.
+    pub(crate) fn compares_plain(&self, condition: &Condition) -> bool {
+        compared_form(&self.count_by, condition.draft()) == Form::Plain
     }
 
     /// The time for which a subject is blocked after a denial, in milliseconds.
@@ -305,14 +369,27 @@ fn count_by(draft: &RuleDraft, wrong: &mut Vec<InvalidField>) {
     if let Err(reason) = at_most(draft.count_by.len(), COUNT_BY_MAX, "attributes") {
         wrong.push(InvalidField::new("count_by", reason));
     }
-    for (at, attribute) in draft.count_by.iter().enumerate() {
+    for (at, Counted { attribute, form }) in draft.count_by.iter().enumerate() {
         let field = format!("count_by[{at}]");
         if let Err(reason) = names::attribute(attribute) {
             wrong.push(InvalidField::new(field, reason));
-        } else if draft.count_by[..at].contains(attribute) {
+        } else if draft.count_by[..at].iter().any(|other| other.attribute == *attribute) {
             wrong.push(InvalidField::new(field, "must not be named twice"));
+        } else if matches!(form, Form::Address { ipv6_prefix } if !(1..=128).contains(ipv6_prefix))
+        {
+            let field = format!("{field}.ipv6_prefix");
+            wrong.push(InvalidField::new(field, "must be from 1 to 128"));
         }
     }
+}
+
+/// The form in which a condition compares. Only comparisons with whole values use the form in which the rule counts.
+fn compared_form(count_by: &[Counted], condition: &ConditionDraft) -> Form {
+    if !matches!(condition.op, Op::Equals | Op::NotEquals | Op::OneOf) {
+        return Form::Plain;
+    }
+    let counted = count_by.iter().find(|counted| counted.attribute == condition.attribute);
+    counted.map_or(Form::Plain, |counted| counted.form)
 }
 
 fn conditions(drafts: Vec<ConditionDraft>, wrong: &mut Vec<InvalidField>) -> Vec<Condition> {
@@ -333,7 +410,7 @@ fn contradictions(draft: &RuleDraft, conditions: &[Condition], wrong: &mut Vec<I
     for (at, condition) in conditions.iter().enumerate() {
         let attribute = condition.attribute();
         if condition.draft().op == Op::Absent
-            && draft.count_by.iter().any(|counted| counted == attribute)
+            && draft.count_by.iter().any(|counted| counted.attribute == attribute)
         {
             wrong.push(InvalidField::new(
                 format!("match[{at}]"),

@@ -105,7 +105,7 @@ fn hash(value: &str) -> u32 {
 /// The attributes that must have one of these values for the rule to match.
 fn requirements(rule: &Rule) -> impl Iterator<Item = (&str, &[String])> {
     rule.conditions().iter().filter_map(|condition| {
-        let values = condition.one_of()?;
+        let values = condition.one_of().filter(|_| rule.compares_plain(condition))?;
         (values.len() <= VALUES_MAX).then_some((condition.attribute(), values))
     })
 }

@@ -5,6 +5,7 @@ use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::condition::Condition;
+use crate::counted::Counted;
 use crate::rule::{Limits, Rule};
 use crate::sample::SamplePlan;
 
@@ -12,7 +13,7 @@ use crate::sample::SamplePlan;
 #[derive(Debug, Default)]
 pub struct RuleParts {
     texts: Pool<str>,
-    count_by: Pool<[String]>,
+    count_by: Pool<[Counted]>,
     conditions: Pool<[Condition]>,
     limits: Pool<Limits>,
     samples: Pool<SamplePlan>,

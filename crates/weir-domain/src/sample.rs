@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use crate::counted::Counted;
 use crate::request::Request;
 use crate::rule::Rule;
 
@@ -22,7 +23,7 @@ pub const MARK_MIN: u32 = 1;
 pub struct SamplePlan {
     namespace: String,
     attributes: Vec<String>,
-    count_by: Vec<Vec<String>>,
+    count_by: Vec<Vec<Counted>>,
 }
 
 impl SamplePlan {
@@ -43,7 +44,7 @@ impl SamplePlan {
     }
 
     /// A plan that was stored before.
-    pub fn new(namespace: String, attributes: Vec<String>, count_by: Vec<Vec<String>>) -> Self {
+    pub fn new(namespace: String, attributes: Vec<String>, count_by: Vec<Vec<Counted>>) -> Self {
         Self { namespace, attributes, count_by }
     }
 
@@ -58,7 +59,7 @@ impl SamplePlan {
     }
 
     /// The `count_by` lists of the rules, which define the subjects.
-    pub fn count_by(&self) -> &[Vec<String>] {
+    pub fn count_by(&self) -> &[Vec<Counted>] {
         &self.count_by
     }
 
@@ -82,15 +83,16 @@ impl SamplePlan {
 }
 
 /// The mark of a subject; `None` if the request lacks an attribute, or if all requests are counted together.
-pub fn mark<'a>(count_by: &[String], value: impl Fn(&str) -> Option<&'a str>) -> Option<u32> {
+pub fn mark<'a>(count_by: &[Counted], value: impl Fn(&str) -> Option<&'a str>) -> Option<u32> {
     if count_by.is_empty() {
         return None;
     }
     let mut hash = Fnv::default();
-    for name in count_by {
-        let value = recorded_value(value(name)?);
-        hash.eat(name.as_bytes());
-        hash.eat(value.as_bytes());
+    for counted in count_by {
+        // The form of the recorded value, because a what-if run knows no other.
+        let value = recorded_value(value(&counted.attribute)?);
+        hash.eat(counted.attribute.as_bytes());
+        hash.eat(counted.form_of(&value).as_bytes());
     }
     Some(hash.finish())
 }
@@ -119,7 +121,7 @@ pub fn share(threshold: u32) -> f64 {
 /// The attributes whose values the rule depends on.
 fn used_attributes(rule: &Rule) -> impl Iterator<Item = &str> {
     let tested = rule.conditions().iter().map(crate::condition::Condition::attribute);
-    tested.chain(rule.count_by().iter().map(String::as_str))
+    tested.chain(rule.count_by().iter().map(AsRef::as_ref))
 }
 
 /// FNV-1a, which is fast for short texts. A caller that chooses its subject can choose its mark: its checks then take the

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use crate::counted::{Counted, Form};
 use crate::draft::{Action, Consistency, Mode};
 use crate::names::{self, InvalidField};
 use crate::rule::{COUNT_BY_MAX, Rule};
@@ -75,15 +76,15 @@ impl SpreadBy {
 
     /// The key of the counters of a rule for these values, which are in the order of `count_by`. The counters of a rule that
     /// does not count by all attributes are not spread.
-    pub fn key(&self, count_by: &[String], values: &[&str]) -> SpreadKey {
+    pub fn key(&self, count_by: &[impl AsRef<str>], values: &[impl AsRef<str>]) -> SpreadKey {
         if !self.is_spread() {
             return SpreadKey::NONE;
         }
         let mut hasher = SubjectHasher::default();
         for attribute in self.attributes() {
-            let at = count_by.iter().position(|counted| counted == attribute);
+            let at = count_by.iter().position(|counted| counted.as_ref() == attribute);
             let Some(value) = at.and_then(|at| values.get(at)) else { return SpreadKey::NONE };
-            hasher.value(attribute, value);
+            hasher.value(attribute, value.as_ref());
         }
         let [high, low] = halves(hasher.finish().0);
         SpreadKey((high ^ low).max(1))
@@ -93,7 +94,18 @@ impl SpreadBy {
     pub fn admit(&self, namespace: &str, rule: &Rule) -> Result<(), InvalidField> {
         let counts = rule.action() == Action::Limit && rule.mode() != Mode::Off;
         let missing: Vec<_> =
-            self.attributes().iter().filter(|name| !rule.count_by().contains(name)).collect();
+            self.attributes().iter().filter(|name| !rule.counts_by(name)).collect();
+        let is_changed = |counted: &&Counted| {
+            counted.form != Form::Plain && self.attributes().contains(&counted.attribute)
+        };
+        if let Some(counted) = rule.count_by().iter().find(is_changed).filter(|_| counts) {
+            // A check has one hash tag, so all rules of the namespace form it of the same values.
+            let reason = format!(
+                "must count by `{}` as it is, without `as`, because the counters of the namespace `{namespace}` are spread by it",
+                counted.attribute
+            );
+            return Err(InvalidField::new("count_by", reason));
+        }
         if !counts || missing.is_empty() || rule.consistency() == Consistency::Leased {
             return Ok(());
         }
@@ -137,7 +149,7 @@ mod tests {
             name: "rule".into(),
             description: String::new(),
             conditions: Vec::new(),
-            count_by: owned(count_by),
+            count_by: count_by.iter().map(|&name| name.into()).collect(),
             action: Action::Limit,
             limits: vec![LimitDraft::FixedWindow { limit: 5, window_ms: 60_000 }],
             block_ms: None,
@@ -180,6 +192,10 @@ mod tests {
         assert_eq!(refused.field, "count_by");
         assert!(refused.reason.starts_with("must contain `user`, because"), "{}", refused.reason);
         assert!(SpreadBy::default().admit("api", &rule(&["path"], |_| {})).is_ok());
+        let changed = rule(&["user", "path"], |draft| draft.count_by[0].form = Form::Lower);
+        let refused = by.admit("api", &changed).expect_err("another key for each spelling");
+        assert!(refused.reason.contains("must count by `user` as it is"), "{}", refused.reason);
+        assert!(fits(&rule(&["user", "path"], |draft| draft.count_by[1].form = Form::Lower)));
     }
 
     #[test]

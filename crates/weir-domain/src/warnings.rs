@@ -75,7 +75,7 @@ pub fn of_edit(before: &Rule, after: &Rule) -> Vec<String> {
     }
     if before.namespace() != after.namespace() || before.count_by() != after.count_by() {
         return vec![
-            "the counters of all subjects begin anew: the rule counts by other attributes, or in another namespace"
+            "the counters of all subjects begin anew: the rule counts by other attributes, in another form, or in another namespace"
                 .to_owned(),
         ];
     }

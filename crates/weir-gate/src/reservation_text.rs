@@ -61,9 +61,8 @@ impl ReservationText {
             subject: charge.subject,
             override_key: charge.override_limits.as_ref().and_then(|_| {
                 let rule = &charge.active.rule;
-                let values: Option<Vec<_>> =
-                    rule.count_by().iter().map(|name| request.attribute(name)).collect();
-                let found = charge.active.overrides.find_keyed(rule, &values?, now);
+                let values = rule.subject_values(|name| request.attribute(name)).ok()?;
+                let found = charge.active.overrides.find_keyed(rule, &values, now);
                 found.map(|(key, _)| key)
             }),
         };

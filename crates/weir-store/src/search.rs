@@ -119,7 +119,7 @@ impl<'t> Search<'t> {
     ) -> Result<Vec<String>, StoreError> {
         let names = sqlx::query_scalar!(
             r#"-- search.attributes
-            SELECT spec -> 'count_by' ->> 0 AS "name!"
+            SELECT coalesce(spec -> 'count_by' -> 0 ->> 'attribute', spec -> 'count_by' ->> 0) AS "name!"
             FROM rules
             WHERE tenant_id = $1 AND ($2::text[] IS NULL OR namespace = ANY($2))
                 AND jsonb_array_length(spec -> 'count_by') = 1

@@ -12,7 +12,7 @@ use weir_domain::limit::{COST_MAX, LEASES_MAX, LOG_LIMIT_MAX};
 use weir_domain::names::VALUE_BYTES_MAX;
 
 use self::fields::{ZONE_CHARS_MAX, fields, merge};
-use self::patterns::{NAMESPACE, ONE_LINE, RULE_NAME, id};
+use self::patterns::{ATTRIBUTE, NAMESPACE, ONE_LINE, RULE_NAME, id};
 use crate::document;
 
 /// Most characters of a text in a filter.
@@ -53,6 +53,12 @@ pub fn schemas_with_bounds(document: &OpenApi) -> Value {
             }
             if name == "OperandBody" {
                 bound_operand(schema);
+            }
+            if name == "CountedBody" {
+                let attribute = json!({ "pattern": ATTRIBUTE });
+                let variants = schema.get_mut("oneOf").and_then(Value::as_array_mut);
+                let name = variants.and_then(|variants| variants.first_mut());
+                name.into_iter().for_each(|name| merge(name, &attribute));
             }
             if name == "CostBody" {
                 bound_cost(schema);

@@ -11,6 +11,7 @@ pub mod bounds;
 pub mod ceilings;
 pub mod changes;
 pub mod check;
+pub mod counted;
 pub mod deferred;
 #[cfg(feature = "openapi")]
 mod document;

@@ -2,9 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use weir_domain::counted::Counted;
 use weir_domain::draft::{ConditionDraft, Operand, RuleDraft};
 use weir_domain::rule::Rule;
 
+use crate::counted::CountedBody;
 use crate::limits::LimitBody;
 use crate::problem::FieldProblem;
 use crate::time::DateTime;
@@ -32,7 +34,7 @@ pub struct RuleBody {
     /// The attributes that form the subject; a request that lacks one is not counted by this rule.
     /// At most 8; without any, all requests share one counter.
     #[serde(default)]
-    pub count_by: Vec<String>,
+    pub count_by: Vec<CountedBody>,
     /// The action for matching requests.
     #[serde(default = "limit")]
     pub action: Action,
@@ -155,7 +157,7 @@ impl From<RuleBody> for RuleDraft {
             name: body.name,
             description: body.description,
             conditions: body.conditions.into_iter().map(ConditionDraft::from).collect(),
-            count_by: body.count_by,
+            count_by: body.count_by.into_iter().map(Counted::from).collect(),
             action: body.action.into(),
             mode: body.mode.into(),
             limits: body.limits.into_iter().map(Into::into).collect(),
@@ -174,7 +176,7 @@ impl From<RuleDraft> for RuleBody {
             name: draft.name,
             description: draft.description,
             conditions: draft.conditions.iter().map(ConditionBody::from).collect(),
-            count_by: draft.count_by,
+            count_by: draft.count_by.into_iter().map(CountedBody::from).collect(),
             action: draft.action.into(),
             mode: draft.mode.into(),
             limits: draft.limits.into_iter().map(Into::into).collect(),

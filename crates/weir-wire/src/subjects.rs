@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::check::LimitAnswer;
+use crate::counted::CountedBody;
 use crate::overrides::OverrideAnswer;
 use crate::stats::DenialEntry;
 use crate::time::DateTime;
@@ -90,7 +91,7 @@ pub struct SubjectOfRule {
     /// The action that applies to the subject, by an override if there is one.
     pub action: Action,
     /// The attributes that the rule counts by, in order.
-    pub count_by: Vec<String>,
+    pub count_by: Vec<CountedBody>,
     /// The subject of the rule.
     pub subject: BTreeMap<String, String>,
     /// The override that applies to the subject; null if there is none.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::counted::CountedBody;
 use crate::limits::{AlgorithmName, LimitBody};
 use crate::rules::ConditionBody;
 use crate::time::DateTime;
@@ -22,7 +23,7 @@ pub struct SuggestBody {
     #[serde(default, rename = "match")]
     pub conditions: Vec<ConditionBody>,
     /// The attributes that the rule counts by: one to eight.
-    pub count_by: Vec<String>,
+    pub count_by: Vec<CountedBody>,
     /// The algorithm: `fixed_window`, `sliding_window_log`, `sliding_window_counter`, `token_bucket` or `leaky_bucket`. The
     /// capacity of a bucket is the limit, and it refills or drains once in each window.
     pub algorithm: AlgorithmName,

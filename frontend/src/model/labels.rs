@@ -2,6 +2,7 @@
 
 use weir_domain::algorithm::LimitDraft;
 use weir_domain::approximation::bound_in_words;
+use weir_wire::counted::CountedBody;
 use weir_wire::limits::LimitBody;
 use weir_wire::rules::{ConditionBody, OperandBody, RuleBody};
 use weir_wire::words::{Action, Mode, Op};
@@ -66,11 +67,12 @@ pub fn whole_condition(condition: &ConditionBody) -> String {
 }
 
 /// The subjects that are counted separately.
-pub fn counted_by(attributes: &[String]) -> String {
+pub fn counted_by(attributes: &[CountedBody]) -> String {
     if attributes.is_empty() {
         "one shared counter".to_owned()
     } else {
-        format!("for each {}", attributes.join(" and "))
+        let titles: Vec<_> = attributes.iter().map(CountedBody::title).collect();
+        format!("for each {}", titles.join(" and "))
     }
 }
 

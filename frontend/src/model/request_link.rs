@@ -36,7 +36,8 @@ pub fn attributes(text: &str) -> BTreeMap<String, String> {
 
 /// A request that the rule counts, as far as its conditions allow; attributes without a known value are empty.
 pub fn sample_request(rule: &RuleBody) -> BTreeMap<String, String> {
-    let quantity = rule.count_by.iter().map(|name| (name.clone(), String::new()));
+    let quantity =
+        rule.count_by.iter().map(|counted| (counted.attribute().to_owned(), String::new()));
     let conditions =
         rule.conditions.iter().filter(|condition| condition.op != Op::Absent).map(|condition| {
             let value = match (&condition.value, condition.op) {

@@ -8,6 +8,7 @@ mod limit_row;
 use serde::{Deserialize, Serialize};
 use weir_domain::draft;
 use weir_domain::rule::Rule;
+use weir_wire::counted::{CountedBody, CountedInForm, FormName};
 use weir_wire::limits::LimitBody;
 use weir_wire::problem::FieldProblem;
 use weir_wire::rules::{ConditionBody, OperandBody, RuleBody};
@@ -76,7 +77,7 @@ impl RuleForm {
         form.namespace.clone_from(&rule.namespace);
         form.name.clone_from(&rule.name);
         form.description.clone_from(&rule.description);
-        form.count_by = rule.count_by.join(", ");
+        form.count_by = rule.count_by.iter().map(counted_text).collect::<Vec<_>>().join(", ");
         form.action = rule.action;
         form.mode = rule.mode;
         form.blocks = rule.block_ms.is_some();
@@ -187,6 +188,24 @@ impl RuleForm {
         )
     }
 
+    /// `count_by` with the form `address` for the plain attributes whose known values are addresses; `None` if there is none.
+    pub fn count_by_address(&self, is_address: impl Fn(&str) -> bool) -> Option<String> {
+        let mut counted = listed(&self.count_by);
+        let mut any = false;
+        for one in &mut counted {
+            if matches!(one, CountedBody::Plain(name) if is_address(name)) {
+                let attribute = one.attribute().to_owned();
+                *one = CountedBody::InForm(CountedInForm {
+                    attribute,
+                    form: FormName::Address,
+                    ipv6_prefix: None,
+                });
+                any = true;
+            }
+        }
+        any.then(|| counted.iter().map(counted_text).collect::<Vec<_>>().join(", "))
+    }
+
     /// The rule to simulate, from the limits alone: other fields can be invalid, and `count_by` makes no difference to
     /// one subject.
     pub fn for_picture(&self) -> Option<Rule> {
@@ -239,11 +258,47 @@ impl ConditionRow {
 }
 
 /// Splits names at commas and spaces.
-fn listed(text: &str) -> Vec<String> {
-    text.split(|c: char| c == ',' || c.is_whitespace())
-        .filter(|name| !name.is_empty())
-        .map(str::to_owned)
-        .collect()
+fn listed(text: &str) -> Vec<CountedBody> {
+    let mut counted: Vec<CountedBody> = Vec::new();
+    let mut words =
+        text.split(|c: char| c == ',' || c.is_whitespace()).filter(|name| !name.is_empty());
+    while let Some(word) = words.next() {
+        let form = if word == "as" { words.next().and_then(form_of) } else { None };
+        match (form, counted.last_mut()) {
+            (Some((form, ipv6_prefix)), Some(last)) => {
+                let attribute = last.attribute().to_owned();
+                *last = CountedBody::InForm(CountedInForm { attribute, form, ipv6_prefix });
+            }
+            _ => counted.push(word.into()),
+        }
+    }
+    counted
+}
+
+/// A form as people write it: `address`, `address/56`, `lower`, `email`.
+fn form_of(text: &str) -> Option<(FormName, Option<u8>)> {
+    match text.split_once('/') {
+        Some(("address", bits)) => Some((FormName::Address, Some(bits.parse().ok()?))),
+        _ => match text {
+            "address" => Some((FormName::Address, None)),
+            "lower" => Some((FormName::Lower, None)),
+            "email" => Some((FormName::Email, None)),
+            _ => None,
+        },
+    }
+}
+
+/// An attribute as [`listed`] reads it.
+fn counted_text(counted: &CountedBody) -> String {
+    let CountedBody::InForm(CountedInForm { attribute, form, ipv6_prefix }) = counted else {
+        return counted.attribute().to_owned();
+    };
+    match (form, ipv6_prefix) {
+        (FormName::Address, Some(bits)) => format!("{attribute} as address/{bits}"),
+        (FormName::Address, None) => format!("{attribute} as address"),
+        (FormName::Lower, _) => format!("{attribute} as lower"),
+        (FormName::Email, _) => format!("{attribute} as email"),
+    }
 }
 
 const NOT_WHOLE: &str = "must be a whole number";

@@ -13,8 +13,8 @@ pub struct KnownAttributes {
 impl KnownAttributes {
     /// Adds the attributes that a rule compares and counts by.
     pub fn add_rule(&mut self, rule: &RuleBody) {
-        for name in &rule.count_by {
-            self.attributes.entry(name.clone()).or_default();
+        for counted in &rule.count_by {
+            self.attributes.entry(counted.attribute().to_owned()).or_default();
         }
         for condition in &rule.conditions {
             let values = self.attributes.entry(condition.attribute.clone()).or_default();
@@ -35,6 +35,16 @@ impl KnownAttributes {
 
     pub fn names(&self) -> Vec<String> {
         self.attributes.keys().cloned().collect()
+    }
+
+    /// Whether all known values of an attribute are addresses or networks of them.
+    pub fn are_addresses(&self, attribute: &str) -> bool {
+        let is_address = |value: &String| {
+            let address = value.split_once('/').map_or(value.as_str(), |(address, _)| address);
+            address.parse::<std::net::IpAddr>().is_ok()
+        };
+        let values = self.attributes.get(attribute);
+        values.is_some_and(|values| !values.is_empty() && values.iter().all(is_address))
     }
 
     /// The known values of an attribute.
@@ -69,5 +79,10 @@ mod tests {
         assert_eq!(seen.values("plan"), ["free", "pro"]);
         assert_eq!(seen.values("user"), ["u-17"]);
         assert_eq!(seen.values("unknown"), [""; 0]);
+        let ip = |value: &str| BTreeMap::from([("ip".to_owned(), value.to_owned())]);
+        seen.add_subject(&ip("192.0.2.7"));
+        seen.add_subject(&ip("2001:db8:1:2::/64"));
+        assert!(seen.are_addresses("ip") && !seen.are_addresses("user"));
+        assert!(!seen.are_addresses("trial"), "nothing is known of it");
     }
 }

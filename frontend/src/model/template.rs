@@ -51,7 +51,7 @@ impl Template {
             name,
             description: self.reason().to_owned(),
             conditions: Vec::new(),
-            count_by: vec![count_by.to_owned()],
+            count_by: vec![count_by.into()],
             action: Action::Limit,
             mode: Mode::Enforce,
             limits: self.limits(),
@@ -135,7 +135,9 @@ mod tests {
             assert!(check.clone().parse().is_ok(), "{template:?}");
             let body = template.rule(1);
             assert_eq!(body.namespace, check.namespace);
-            assert!(body.count_by.iter().all(|name| check.attributes.contains_key(name)));
+            assert!(
+                body.count_by.iter().all(|name| check.attributes.contains_key(name.attribute()))
+            );
         }
     }
 

@@ -88,8 +88,7 @@ pub(super) async fn findings(
 /// The digests under which overrides of a subject can be stored; none if the rule now counts by other attributes.
 fn digests(active: &ActiveRule, subject: &Subject) -> Vec<[u8; 32]> {
     let rule = &active.rule;
-    let value = |name: &String| subject.get(name).map(String::as_str);
-    let Some(values) = rule.count_by().iter().map(value).collect::<Option<Vec<_>>>() else {
+    let Ok(values) = rule.subject_values(|name| subject.get(name).map(String::as_str)) else {
         return Vec::new();
     };
     override_keys(rule, &values).into_iter().map(subject_digest).collect()
@@ -134,8 +133,7 @@ fn charge(
     now: Timestamp,
 ) -> Option<LimitedSubject> {
     let rule = &active.rule;
-    let value = |name: &String| subject.get(name).map(String::as_str);
-    let values: Vec<&str> = rule.count_by().iter().map(value).collect::<Option<_>>()?;
+    let values = rule.subject_values(|name| subject.get(name).map(String::as_str)).ok()?;
     let exception = active.overrides.find(rule, &values, now);
     let unlimited = |exception: &Active| !matches!(exception.effect, Effect::Limits(_));
     if exception.is_some_and(unlimited) {

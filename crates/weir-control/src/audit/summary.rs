@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use weir_domain::quantity::{counted, short};
+use weir_wire::counted::CountedBody;
 use weir_wire::overrides::OverrideBody;
 use weir_wire::rules::RuleBody;
 
@@ -77,7 +78,10 @@ fn rule_differences(before: &RuleBody, after: &RuleBody) -> Vec<String> {
     );
     let counts = |rule: &RuleBody| match rule.count_by.as_slice() {
         [] => "one shared counter".to_owned(),
-        names => format!("for each {}", names.join(" and ")),
+        counted => {
+            let titles: Vec<_> = counted.iter().map(CountedBody::title).collect();
+            format!("for each {}", titles.join(" and "))
+        }
     };
     parts.texts("counts", &counts(before), &counts(after));
     let block = |rule: &RuleBody| rule.block_ms.map_or_else(|| "none".to_owned(), short);

@@ -44,7 +44,7 @@ pub(crate) fn spread_by(row: &RuleRow) -> SpreadBy {
 pub(crate) fn charge_of(
     active: &Arc<ActiveRule>,
     spread_by: &SpreadBy,
-    values: &[&str],
+    values: &[impl AsRef<str>],
     exception: Option<&Active>,
 ) -> RuleCharge {
     let override_limits = match exception.map(|active| &active.effect) {

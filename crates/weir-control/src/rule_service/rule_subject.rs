@@ -1,5 +1,6 @@
 //! One subject of a rule: the override that applies to it, and the state of its limits.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -23,6 +24,7 @@ use super::subject::subject_values;
 #[derive(Debug)]
 pub(crate) struct RuleSubject {
     pub(crate) active: Arc<ActiveRule>,
+    /// The values in the forms of `count_by`.
     pub(crate) subject: BTreeMap<String, String>,
     spread_by: SpreadBy,
     exception: Option<Active>,
@@ -33,15 +35,17 @@ impl RuleSubject {
     /// The subject with a value for each attribute that the rule counts by.
     pub(crate) fn new(
         (active, spread_by): (Arc<ActiveRule>, SpreadBy),
-        subject: BTreeMap<String, String>,
+        subject: &BTreeMap<String, String>,
         now: Timestamp,
     ) -> Result<Self, Problem> {
-        let values = subject_values(&active.rule, &subject)?;
+        let values = subject_values(&active.rule, subject)?;
         // Overrides replace limits, so they have no effect on a rule without them.
         let limited = active.rule.action() == Action::Limit;
         let found = limited.then(|| active.overrides.find(&active.rule, &values, now)).flatten();
         let exception = found.cloned();
-        let values = values.into_iter().map(str::to_owned).collect();
+        let values: Vec<_> = values.into_iter().map(Cow::into_owned).collect();
+        let names = active.rule.count_by().iter().map(|counted| counted.attribute.clone());
+        let subject = names.zip(values.iter().cloned()).collect();
         Ok(Self { active, subject, spread_by, exception, values })
     }
 
@@ -70,10 +74,9 @@ impl RuleSubject {
 
     /// The charge of the subject, if limits apply to it. The conditions of the rule are ignored.
     fn charge(&self) -> Option<RuleCharge> {
-        let values: Vec<_> = self.values.iter().map(String::as_str).collect();
         let limited = self.action() == Action::Limit;
         let exception = self.exception.as_ref();
-        limited.then(|| charge_of(&self.active, &self.spread_by, &values, exception))
+        limited.then(|| charge_of(&self.active, &self.spread_by, &self.values, exception))
     }
 }
 

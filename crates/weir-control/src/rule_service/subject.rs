@@ -1,5 +1,6 @@
 //! Subjects of rules, in the form of the API and in the form of the store.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
@@ -8,26 +9,17 @@ use weir_domain::rule::Rule;
 use weir_domain::subject::SubjectKey;
 use weir_http::problem::Problem;
 
-/// The subject's values in the order of `count_by`.
+/// The subject's values in the order and the forms of `count_by`.
 pub(crate) fn subject_values<'a>(
     rule: &Rule,
     subject: &'a BTreeMap<String, String>,
-) -> Result<Vec<&'a str>, Problem> {
-    if let Some(name) = subject.keys().find(|name| !rule.count_by().contains(name)) {
-        let reason =
-            format!("is not counted by; the rule counts by [{}]", rule.count_by().join(", "));
-        return Err(Problem::invalid_field(format!("subject.{name}"), reason));
+) -> Result<Vec<Cow<'a, str>>, Problem> {
+    if let Some(name) = subject.keys().find(|name| !rule.counts_by(name)) {
+        return Err(Problem::invalid_field(format!("subject.{name}"), rule.not_counted_by()));
     }
-    let value = |name: &String| {
-        let missing = || {
-            Problem::invalid_field(
-                format!("subject.{name}"),
-                "must be given: the rule counts by it",
-            )
-        };
-        subject.get(name).map(String::as_str).ok_or_else(missing)
-    };
-    rule.count_by().iter().map(value).collect()
+    rule.subject_values(|name| subject.get(name).map(String::as_str)).map_err(|missing| {
+        Problem::invalid_field(format!("subject.{missing}"), "must be given: the rule counts by it")
+    })
 }
 
 /// The digest under which the override of a subject is stored.

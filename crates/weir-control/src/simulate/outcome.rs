@@ -1,5 +1,6 @@
 //! The outcome of a replay: in each step, for each subject, in total.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use weir_domain::time::Timestamp;
@@ -83,7 +84,7 @@ impl Outcome {
         &mut self,
         at: Timestamp,
         (before, after): (Option<bool>, Option<bool>),
-        subject: impl FnOnce() -> Vec<(&'a str, &'a str)>,
+        subject: impl FnOnce() -> Vec<(&'a str, Cow<'a, str>)>,
     ) {
         let Some(place) = self.steps.place(at) else { return };
         if before.is_none() && after.is_none() {
@@ -98,7 +99,7 @@ impl Outcome {
             *sum += 1;
             series[place] += 1;
         }
-        let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        let own = |(name, value): (&str, Cow<'_, str>)| (name.to_owned(), value.into_owned());
         let counted = self.subjects.entry(subject().into_iter().map(own).collect()).or_default();
         counted.checks += 1;
         counted.denied_before += u64::from(before == Some(false));

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use weir_domain::counted::Counted;
 use weir_domain::id::TenantId;
 use weir_domain::request::Operation;
 use weir_domain::rule::Rule;
@@ -37,7 +38,7 @@ pub(super) struct Found {
     /// The time from which all necessary checks are recorded.
     pub(super) since: Timestamp,
     until: Timestamp,
-    count_by: Vec<String>,
+    count_by: Vec<Counted>,
     pub(super) warnings: Vec<String>,
 }
 
@@ -172,7 +173,7 @@ struct Gathered {
     /// The mark of each request.
     marks: Vec<u32>,
     threshold: u32,
-    count_by: Vec<String>,
+    count_by: Vec<Counted>,
 }
 
 impl Gathered {

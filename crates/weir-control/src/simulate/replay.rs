@@ -1,6 +1,7 @@
 //! The replay. Each check is decided by both rules from separate counters that start empty, with the functions that a gate
 //! uses while Redis is unavailable.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -56,10 +57,11 @@ impl Replay {
     }
 
     /// The subject of a request by the changed rule, else by the present one, in the order of `count_by`.
-    fn subject<'a>(&'a self, request: &'a Request) -> Vec<(&'a str, &'a str)> {
-        let by = |rule: &'a ActiveRule| -> Option<Vec<(&'a str, &'a str)>> {
-            let names = rule.rule.count_by().iter();
-            names.map(|name| Some((name.as_str(), request.attribute(name)?))).collect()
+    fn subject<'a>(&'a self, request: &'a Request) -> Vec<(&'a str, Cow<'a, str>)> {
+        let by = |rule: &'a ActiveRule| {
+            let values = rule.rule.subject_values(|name| request.attribute(name)).ok()?;
+            let names = rule.rule.count_by().iter().map(AsRef::as_ref);
+            Some(names.zip(values).collect())
         };
         let present = || self.present.as_deref().and_then(by);
         by(&self.candidate).or_else(present).unwrap_or_default()

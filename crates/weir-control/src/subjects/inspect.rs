@@ -147,7 +147,7 @@ async fn of_namespace(
     let subject = |row: &RuleRow| -> Result<RuleSubject, ControlError> {
         let active = active_rule(row, overrides)?;
         let subject = subject_of(&active.rule, attributes);
-        Ok(RuleSubject::new((active, spread_by(row)), subject, now)?)
+        Ok(RuleSubject::new((active, spread_by(row)), &subject, now)?)
     };
     let subjects = rows.iter().map(subject).collect::<Result<Vec<_>, _>>()?;
     let namespace = &rows[0].namespace;
@@ -166,7 +166,7 @@ async fn of_namespace(
             namespace: namespace.clone(),
             mode: rule.mode().into(),
             action: subject.action().into(),
-            count_by: rule.count_by().to_vec(),
+            count_by: rule.count_by().iter().cloned().map(Into::into).collect(),
             exception: exception.map(|row| override_answer(row)).transpose()?,
             subject: subject.subject,
             limits,
@@ -180,7 +180,7 @@ fn subject_of(
     rule: &weir_domain::rule::Rule,
     attributes: &BTreeMap<String, String>,
 ) -> BTreeMap<String, String> {
-    let counted = |(name, _): &(&String, &String)| rule.count_by().contains(name);
+    let counted = |(name, _): &(&String, &String)| rule.counts_by(name);
     let attributes = attributes.iter().filter(counted);
     attributes.map(|(name, value)| (name.clone(), value.clone())).collect()
 }

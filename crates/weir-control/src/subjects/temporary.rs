@@ -20,12 +20,11 @@ use weir_wire::subjects::{FOR_S_MAX, FOR_S_MIN};
 use weir_wire::time::DateTime;
 use weir_wire::words;
 
-use crate::answers::to_value;
 use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::overrides::create::{in_force, room};
 use crate::overrides::{checked, override_answer};
-use crate::rule_service::{CheckedRule, active_rule, subject_digest, subject_values};
+use crate::rule_service::{CheckedRule, active_rule, subject_digest, subject_of, subject_values};
 use crate::state::ControlState;
 
 /// A subject of a rule, and what applies to it now.
@@ -68,9 +67,11 @@ impl Target {
         let keys = override_keys(&rule, &values).into_iter();
         let keys: Vec<_> = keys.map(|key| (rule_id, subject_digest(key))).collect();
         let rows = change.tx.overrides().of_keys(tenant_id, &keys).await?;
-        let stored = to_value(&subject)?;
-        let (own, others): (Vec<_>, Vec<_>) =
-            rows.into_iter().partition(|row| row.subject == stored);
+        let is_own = |row: &OverrideRow| {
+            let stored = subject_of(row.subject.clone());
+            subject_values(&rule, &stored).is_ok_and(|stored| stored == values)
+        };
+        let (own, others): (Vec<_>, Vec<_>) = rows.into_iter().partition(is_own);
         let until = change.now.plus_ms(i64::from(for_s) * 1000);
         let own = own.into_iter().next();
         if let Some(own) = &own {

@@ -35,7 +35,7 @@ pub(crate) async fn inspect(
     let now = control.clock.now();
     let subjects = body.subjects.into_iter();
     let of_rule = || (Arc::clone(&rule), spread_by.clone());
-    let subjects = subjects.map(|subject| RuleSubject::new(of_rule(), subject, now));
+    let subjects = subjects.map(|subject| RuleSubject::new(of_rule(), &subject, now));
     let subjects = subjects.collect::<Result<Vec<_>, _>>()?;
     let (tenant, namespace) = (caller.tenant_id, rule.rule.namespace());
     let limits = limits_of(&control.limiter, tenant, namespace, &subjects).await?;

@@ -1,5 +1,6 @@
 //! The result of one rule for a request, in JSON.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use weir_domain::decide::Decision;
@@ -67,8 +68,9 @@ impl MatchedRule {
         };
         let limits = limits.iter().zip(decisions);
         let subject = || {
-            let value = |name: &String| Some((name.clone(), request.attribute(name)?.to_owned()));
-            rule.count_by().iter().map(value).collect::<Option<_>>()
+            let values = rule.subject_values(|name| request.attribute(name)).ok()?;
+            let names = rule.count_by().iter().map(|counted| counted.attribute.clone());
+            Some(names.zip(values.into_iter().map(Cow::into_owned)).collect())
         };
         let matches = matches!(self.rule_match, RuleMatch::Charged(_) | RuleMatch::Passes(_));
         TestedRule {
@@ -117,7 +119,7 @@ impl MatchedRule {
         {
             return None;
         }
-        let values = rule.count_by().iter().map(|name| request.attribute(name));
-        self.active.overrides.find(rule, &values.collect::<Option<Vec<_>>>()?, now)
+        let values = rule.subject_values(|name| request.attribute(name)).ok()?;
+        self.active.overrides.find(rule, &values, now)
     }
 }

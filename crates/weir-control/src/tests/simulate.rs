@@ -21,7 +21,7 @@ async fn record(plane: &Plane, member: &Member, since: i64, users: &[(&str, u32)
     let tenant_id: TenantId = member.tenant.parse().expect("an id");
     let mut recorded = RecordedChecks::default();
     for (place, (user, checks)) in (0..).zip(users) {
-        let by_mark = mark(&["user".to_owned()], |_| Some(user));
+        let by_mark = mark(&["user".into()], |_| Some(user));
         if by_mark <= Some(threshold) {
             recorded.values.push(vec![Some((*user).to_owned())]);
             let place = u32::try_from(recorded.values.len() - 1).expect("few");

@@ -338,3 +338,36 @@ async fn temporary_overrides_name_what_is_wrong_and_change_nothing() {
     let stored = plane.by(&ada, "GET", "overrides").send().await.expect(200);
     assert_eq!(stored.body["data"], json!([]));
 }
+
+#[tokio::test]
+async fn a_subject_is_found_by_each_spelling_of_its_form() {
+    let plane = Plane::start().await;
+    plane.limiter_up().await;
+    let ada = plane.member("ada@example.com").await;
+    let counted = json!([{ "attribute": "ip", "as": "address", "ipv6_prefix": 64 }]);
+    let id = rule(&plane, &ada, per_day("per-address", &counted, 5)).await;
+    let own = |ip: &str| {
+        json!({ "rule_id": id, "subject": { "ip": ip },
+            "limits": [{ "algorithm": "fixed_window", "limit": 7, "window_ms": DAY_MS }] })
+    };
+    plane.by(&ada, "POST", "overrides").json(&own("2001:db8:1:2::7")).send().await.expect(201);
+    let again = plane.by(&ada, "POST", "overrides").json(&own("2001:db8:1:2::8")).send().await;
+    assert_eq!(again.status, 409, "one override for each subject");
+
+    for ip in ["2001:db8:1:2::9", "2001:db8:1:2::/64"] {
+        let seen = inspect(&plane, &ada, json!({ "ip": ip })).await.expect(200);
+        let found = &seen.body["data"][0];
+        assert_eq!(found["limits"][0]["limit"], 7, "{ip}: {found}");
+        assert_eq!(found["subject"]["ip"], "2001:db8:1:2::/64");
+        assert_eq!(found["count_by"], counted);
+    }
+    let test = json!({ "namespace": "default", "attributes": { "ip": "2001:db8:1:2::1" } });
+    let tested = plane.by(&ada, "POST", "tester").json(&test).send().await.expect(200);
+    assert_eq!(tested.body["rules"][0]["limits"][0]["limit"], 7, "{}", tested.body);
+
+    let plain = per_day("per-address", &json!(["ip"]), 5);
+    let path = format!("rules/{id}");
+    let refused =
+        plane.by(&ada, "PUT", &path).header("if-match", "\"1\"").json(&plain).send().await;
+    assert_eq!(refused.status, 409, "its overrides name subjects in the former form");
+}

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::counted::Form;
 use crate::draft::{
     ConditionDraft, Consistency, LimitDraft, OnStoreFailure, Op, Operand, Over, RuleDraft,
 };
@@ -10,6 +11,7 @@ use crate::id::{OverrideId, RuleId, TenantId};
 use crate::overrides::{EffectDraft, Override, OverrideDraft, Overrides};
 use crate::request::{Operation, RequestDraft};
 use crate::rule::Rule;
+use crate::rule_index::RuleIndex;
 use crate::rulebook::{Rulebook, TenantRules, TenantState};
 
 const NOW: Timestamp = Timestamp::from_millis(1_763_726_400_000);
@@ -33,7 +35,7 @@ fn draft(action: Action, mode: Mode) -> RuleDraft {
 }
 
 fn limit_by(count_by: &[&str]) -> RuleDraft {
-    let count_by = count_by.iter().map(|&name| name.to_owned()).collect();
+    let count_by = count_by.iter().map(|&name| name.into()).collect();
     RuleDraft { count_by, ..draft(Action::Limit, Mode::Enforce) }
 }
 
@@ -207,4 +209,57 @@ fn rulebook_leaves_out_rules_that_are_off_and_puts_enforced_ones_first() {
     assert_eq!(outcome(book.rules(tenant, "default"), &[]), charged);
     assert_eq!(outcome(book.rules(TenantId::from_u128(2), "default"), &[]), none);
     assert_eq!(outcome(book.rules(tenant, "nowhere"), &[]), none);
+}
+
+#[test]
+fn values_with_one_form_are_one_subject() {
+    let by = |attribute: &str, form| {
+        let count_by = vec![Counted { attribute: attribute.into(), form }];
+        RuleDraft { count_by, ..limit_by(&[]) }
+    };
+    let subject = |draft: &RuleDraft, attribute: &str, value: &str| {
+        let rules = rules([draft.clone()]);
+        match matched(&rules, &request(&[(attribute, value)]), NOW) {
+            Matched::Charged(charges) => charges[0].subject,
+            other => panic!("{other:?}"),
+        }
+    };
+    let address = by("ip", Form::Address { ipv6_prefix: 64 });
+    let spellings =
+        ["2001:db8:1:2::7", "2001:DB8:1:2:0::8", "2001:db8:1:2::/64", "2001:db8:1:2:ffff::1"];
+    for value in spellings {
+        assert_eq!(
+            subject(&address, "ip", value),
+            subject(&address, "ip", spellings[0]),
+            "{value}"
+        );
+    }
+    let plain = limit_by(&["ip"]);
+    assert_eq!(subject(&address, "ip", "::ffff:192.0.2.7"), subject(&plain, "ip", "192.0.2.7"));
+    assert_ne!(subject(&address, "ip", "2001:db8:1:3::7"), subject(&address, "ip", spellings[0]));
+    let email = by("user", Form::Email);
+    assert_eq!(
+        subject(&email, "user", " Ada@Example.com"),
+        subject(&limit_by(&["user"]), "user", "ada@example.com")
+    );
+}
+
+#[test]
+fn conditions_and_overrides_compare_the_form_that_the_rule_counts() {
+    let count_by = vec![Counted { attribute: "user".into(), form: Form::Lower }];
+    let one = only_if("user", "Vip", RuleDraft { count_by, ..limit_by(&[]) });
+    let others = (0..40).map(|n| only_if("user", &format!("u-{n}"), limit_by(&["user"])));
+    let active = Arc::new(active(99, one.clone(), Some(EffectDraft::Deny)));
+    let rules = rules(others.chain([one]));
+    for value in ["vip", "VIP ", "Vip"] {
+        assert_eq!(outcome(&rules, &[("user", value)]), ("charged", vec![41]), "{value}");
+        let index = RuleIndex::of(&rules.iter().map(|active| &active.rule).collect::<Vec<_>>());
+        assert!(index.is_some(), "many rules");
+        let namespace = Namespace { rules: rules.clone(), index, ..Namespace::default() };
+        let found = matched_in(&namespace, &request(&[("user", value)]), NOW);
+        assert!(matches!(found, Matched::Charged(charges) if charges.len() == 1), "{value}");
+        let found = match_rule(&active, &request(&[("user", value)]), NOW);
+        assert!(matches!(found, RuleMatch::Passes(Effect::Deny)), "{value}: {found:?}");
+    }
+    assert_eq!(outcome(&rules, &[("user", "vip2")]), ("charged", vec![]));
 }

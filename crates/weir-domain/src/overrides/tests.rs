@@ -20,7 +20,7 @@ fn rule(count_by: &[&str]) -> Rule {
         name: "rule".into(),
         description: String::new(),
         conditions: Vec::new(),
-        count_by: count_by.iter().map(|&name| name.to_owned()).collect(),
+        count_by: count_by.iter().map(|&name| name.into()).collect(),
         action: Action::Limit,
         mode: Mode::Enforce,
         limits,

@@ -1,7 +1,7 @@
 //! Attributes of the values that clients send. Each value, whatever its bytes, gives one attribute, and always the same.
 
 use std::fmt::Write as _;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 
 use sha2::{Digest, Sha256};
 
@@ -40,11 +40,7 @@ pub(super) fn address(entry: &[u8], ipv6_prefix: u8) -> String {
     let parsed = std::str::from_utf8(entry).ok().and_then(address::of_forwarded_entry);
     match parsed {
         Some(IpAddr::V4(address)) => address.to_string(),
-        Some(IpAddr::V6(address)) => {
-            let ignored = 128_u32.saturating_sub(ipv6_prefix.into());
-            let mask = u128::MAX.checked_shl(ignored).unwrap_or(0);
-            Ipv6Addr::from_bits(address.to_bits() & mask).to_string()
-        }
+        Some(IpAddr::V6(address)) => address::ipv6_network(address, ipv6_prefix).to_string(),
         None => value(entry),
     }
 }

@@ -68,7 +68,7 @@ fn everything_wrong_is_reported_at_once_with_its_path() {
             condition("Route", Op::Exists, None),
             condition("ip", Op::Cidr, Some("ten")),
         ],
-        count_by: vec!["user".into(), String::new(), "user".into()],
+        count_by: vec!["user".into(), "".into(), "user".into()],
         limits: vec![fixed(0, 1), log(1, 0), fixed(1, 1), spacing(0)],
         block_ms: Some(0),
         ..draft(Vec::new())
@@ -97,13 +97,13 @@ fn counts_have_bounds() {
     let exists = |name: &String| condition(name, Op::Exists, None);
     let full = RuleDraft {
         conditions: attributes(CONDITIONS_MAX).iter().map(exists).collect(),
-        count_by: attributes(COUNT_BY_MAX),
+        count_by: attributes(COUNT_BY_MAX).into_iter().map(Into::into).collect(),
         ..draft(vec![fixed(1, 1); LIMITS_PER_RULE_MAX])
     };
     assert!(Rule::parse(full).is_ok());
     let over = RuleDraft {
         conditions: attributes(CONDITIONS_MAX + 1).iter().map(exists).collect(),
-        count_by: attributes(COUNT_BY_MAX + 1),
+        count_by: attributes(COUNT_BY_MAX + 1).into_iter().map(Into::into).collect(),
         ..draft(vec![fixed(1, 1); LIMITS_PER_RULE_MAX + 1])
     };
     assert_eq!(wrong_fields(over), ["match", "limits", "count_by"]);
@@ -422,6 +422,17 @@ fn edit_that_forgets_used_units_has_a_warning() {
         assert_eq!(warnings.len(), usize::from(!said.is_empty()), "{edited}: {warnings:?}");
         assert!(warnings.iter().all(|warning| warning.contains(said)), "{edited}: {warnings:?}");
     }
+}
+
+#[test]
+fn edit_of_a_form_begins_new_counters() {
+    let by = |form| {
+        let count_by = vec![Counted { attribute: "user".into(), form }];
+        Rule::parse(RuleDraft { count_by, ..draft(vec![fixed(1, 1)]) }).expect("valid")
+    };
+    let warnings = warnings::of_edit(&by(Form::Plain), &by(Form::Lower));
+    assert!(warnings[0].contains("in another form"), "{warnings:?}");
+    assert_eq!(warnings::of_edit(&by(Form::Lower), &by(Form::Lower)), [""; 0]);
 }
 
 #[test]

@@ -15,7 +15,7 @@ fn rule(count_by: &[&str], tested: &[&str]) -> Rule {
         name: "a".to_owned(),
         description: String::new(),
         conditions: tested.iter().map(condition).collect(),
-        count_by: count_by.iter().map(|&name| name.to_owned()).collect(),
+        count_by: count_by.iter().map(|&name| name.into()).collect(),
         action: Action::Limit,
         mode: Mode::Enforce,
         limits: vec![LimitDraft::FixedWindow { limit: 1, window_ms: 1000 }],
@@ -40,7 +40,7 @@ fn request(attributes: &[(&str, &str)]) -> Request {
 }
 
 fn by_user(user: &str) -> Option<u32> {
-    mark(&["user".to_owned()], |name| (name == "user").then_some(user))
+    mark(&["user".into()], |name| (name == "user").then_some(user))
 }
 
 #[test]

@@ -68,21 +68,20 @@ fn subject(
     request: &Request,
     shown: ShownSubjects,
 ) -> Option<Value> {
-    let names = rule.rule.count_by();
-    let known = names.iter().filter_map(|name| Some((name, request.attribute(name)?)));
-    if names.is_empty() {
+    if rule.rule.count_by().is_empty() {
         return None;
     }
+    let known = rule.rule.counted_values(|name| request.attribute(name));
     Some(match shown {
         ShownSubjects::Plain => {
-            let texts = known.map(|(name, value)| (name.clone(), Value::from(value)));
+            let texts = known.map(|(name, value)| (name.to_owned(), Value::from(value)));
             Value::Object(texts.collect::<Map<_, _>>())
         }
         ShownSubjects::Hashed => {
             let mut hasher = Sha256::new();
             hasher.update(event.tenant.to_u128().to_be_bytes());
             for (name, value) in known {
-                for text in [name.as_str(), value] {
+                for text in [name, &*value] {
                     hasher.update((text.len() as u64).to_be_bytes());
                     hasher.update(text);
                 }

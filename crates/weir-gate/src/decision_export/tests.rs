@@ -33,7 +33,7 @@ fn rule() -> ActiveRule {
         name: "per-user".to_owned(),
         description: String::new(),
         conditions: Vec::new(),
-        count_by: vec!["user".to_owned()],
+        count_by: vec!["user".into()],
         action: Action::Deny,
         limits: Vec::new(),
         block_ms: None,

@@ -44,10 +44,9 @@ pub(crate) fn decisions<'a>(event: &'a DecisionEvent<'_>) -> Vec<RuleDecision<'a
 
 /// The decision of a rule that allows or denies without a limit.
 fn outright<'a>(rule: &'a Arc<ActiveRule>, passes: bool, request: &'a Request) -> RuleDecision<'a> {
-    let count_by = rule.rule.count_by();
-    let values: Option<Vec<&str>> = count_by.iter().map(|name| request.attribute(name)).collect();
+    let values = rule.rule.subject_values(|name| request.attribute(name)).ok();
     let values = values.filter(|values| !values.is_empty());
-    let subject = values.map(|values| subject_key(count_by, &values));
+    let subject = values.map(|values| subject_key(rule.rule.count_by(), &values));
     let retry_after_ms = if passes { Some(0) } else { None };
     let (cost, shadow, refunded) = (request.cost(), false, false);
     RuleDecision { rule, request, cost, subject, shadow, passes, retry_after_ms, refunded }

@@ -11,11 +11,10 @@ const VALUE_END: char = '\u{1e}';
 /// Writes the attributes that a rule counts by, with shortened values. Names and values contain no control characters, so
 /// control characters separate them.
 pub(super) fn write_subject(text: &mut String, rule: &ActiveRule, request: &Request) {
-    for name in rule.rule.count_by() {
-        let Some(value) = request.attribute(name) else { continue };
+    for (name, value) in rule.rule.counted_values(|name| request.attribute(name)) {
         text.push_str(name);
         text.push(NAME_END);
-        text.push_str(shown_value(value));
+        text.push_str(shown_value(&value));
         text.push(VALUE_END);
     }
 }

@@ -50,3 +50,26 @@ async fn batch_with_such_a_check_is_refused_by_its_position_and_takes_nothing() 
     let (_, answer) = gate.send("POST", "/check", Some(&keys.check), &peek).await;
     assert_eq!(answer["remaining"], 4, "the peek would be the first to take a unit");
 }
+
+#[tokio::test]
+async fn spellings_of_one_subject_share_a_counter() {
+    let limits = json!([{ "algorithm": "fixed_window", "limit": 5, "window_ms": 86_400_000 }]);
+    let by = |name: &str, counted: Value| json!({ "name": name, "count_by": [counted], "limits": limits.clone() });
+    let (gate, keys) = Gate::with_rules(vec![
+        by("by-address", json!({ "attribute": "ip", "as": "address" })),
+        by("by-account", json!({ "attribute": "user", "as": "email" })),
+    ])
+    .await;
+    let spellings = [
+        ("ip", ["2001:db8:1:2::7", "2001:DB8:1:2::8", "2001:db8:1:2::/64", "2001:db8:1:2:3::1"]),
+        ("ip", ["192.0.2.7", "::ffff:192.0.2.7", " 192.0.2.7", "::FFFF:c000:207"]),
+        ("user", ["ada@example.com", "Ada@Example.com", " ada@example.com ", "ADA@EXAMPLE.COM"]),
+    ];
+    for (attribute, values) in spellings {
+        for (value, remaining) in values.into_iter().zip((1..5).rev()) {
+            let check = json!({ "attributes": { attribute: value } });
+            let (_, answer) = gate.send("POST", "/check", Some(&keys.check), &check).await;
+            assert_eq!(answer["remaining"], remaining, "{value}: {answer}");
+        }
+    }
+}

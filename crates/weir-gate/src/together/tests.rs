@@ -18,7 +18,7 @@ fn rule(id: u128, mode: Mode, count_by: &[&str], limits: usize) -> Arc<ActiveRul
         name: format!("rule-{id}"),
         description: String::new(),
         conditions: Vec::new(),
-        count_by: count_by.iter().map(|&name| name.to_owned()).collect(),
+        count_by: count_by.iter().map(|&name| name.into()).collect(),
         action: Action::Limit,
         limits: (0..limits).map(limit).collect(),
         block_ms: None,

@@ -104,7 +104,7 @@ impl Converter {
             .map_err(|error| Misplaced::new(descriptor.at, error.to_string()))?;
         let body = RuleBody {
             conditions,
-            count_by: counted.map(|step| step.attribute.clone()).collect(),
+            count_by: counted.map(|step| step.attribute.as_str().into()).collect(),
             action,
             mode: if descriptor.shadow { Mode::Shadow } else { Mode::Enforce },
             limits,

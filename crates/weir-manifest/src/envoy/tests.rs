@@ -45,7 +45,8 @@ fn matching<'r>(
         rule.first_unmet(holds).is_none()
     };
     let counted = |rule: &Rule| {
-        let values = rule.count_by().iter().map(|name| attributes.get(name).cloned());
+        let values =
+            rule.count_by().iter().map(|counted| attributes.get(&counted.attribute).cloned());
         values.collect::<Option<Vec<_>>>()
     };
     let found = rules.iter().filter_map(|body| {

@@ -95,7 +95,10 @@ impl Rules<'_> {
             WHERE tenant_id = $1
                 AND ($2::text[] IS NULL OR namespace = ANY($2))
                 AND spec -> 'count_by' <> '[]'
-                AND spec -> 'count_by' <@ to_jsonb($3::text[])
+                AND NOT EXISTS (
+                    SELECT FROM jsonb_array_elements(spec -> 'count_by') AS counted
+                    WHERE coalesce(counted ->> 'attribute', counted #>> '{}') <> ALL ($3)
+                )
             ORDER BY namespace COLLATE "C", name COLLATE "C"
             LIMIT $4"#,
             uuid(tenant_id.to_u128()),

@@ -58,7 +58,7 @@ fn common_fields() -> Vec<(&'static str, &'static str, Value)> {
 fn rule_fields() -> Vec<(&'static str, &'static str, Value)> {
     let attribute = json!({ "type": "string", "pattern": ATTRIBUTE });
     let description = json!({ "pattern": PROSE, "maxLength": DESCRIPTION_CHARS_MAX });
-    let count_by = json!({ "maxItems": COUNT_BY_MAX, "uniqueItems": true, "items": attribute });
+    let count_by = json!({ "maxItems": COUNT_BY_MAX, "uniqueItems": true });
     let conditions = json!({ "maxItems": CONDITIONS_MAX });
     let span = json!({ "minimum": 1, "maximum": SPAN_MS_MAX });
     vec![
@@ -68,11 +68,13 @@ fn rule_fields() -> Vec<(&'static str, &'static str, Value)> {
         ("RuleBody", "name", json!({ "pattern": RULE_NAME, "maxLength": 63 })),
         ("RuleBody", "description", description),
         ("RuleBody", "match", conditions),
-        ("NamespaceBody", "spread_by", count_by.clone()),
+        ("NamespaceBody", "spread_by", with(json!({ "items": attribute }), &count_by)),
         ("RuleBody", "count_by", count_by),
         ("RuleBody", "limits", json!({ "maxItems": LIMITS_PER_RULE_MAX })),
         ("RuleBody", "block_ms", span),
         ("ConditionBody", "attribute", json!({ "pattern": ATTRIBUTE })),
+        ("CountedInForm", "attribute", json!({ "pattern": ATTRIBUTE })),
+        ("CountedInForm", "ipv6_prefix", json!({ "minimum": 1, "maximum": 128 })),
         ("ApplyBody", "set", json!({ "pattern": RULE_NAME, "maxLength": 63 })),
         ("ApplyBody", "rules", json!({ "maxItems": APPLY_RULES_MAX })),
         ("ApplyBody", "profiles", json!({ "maxItems": APPLY_PROFILES_MAX })),

@@ -85,3 +85,50 @@ fn unreadable_rule_shows_what_can_be_read_of_it() {
     assert_eq!(RuleBody::readable_part(&serde_json::json!({ "name": 7 })), None);
     assert_eq!(RuleBody::readable_part(&serde_json::json!("text")), None);
 }
+
+#[test]
+fn attributes_are_counted_as_they_are_or_in_a_form() {
+    let with = |counted: &str| read(&LOGIN.replace(r#"["user"]"#, &format!("[{counted}]")));
+    for (given, written) in [
+        (r#""user""#, r#"["user"]"#),
+        (
+            r#"{"attribute":"ip","as":"address"}"#,
+            r#"[{"attribute":"ip","as":"address","ipv6_prefix":64}]"#,
+        ),
+        (
+            r#"{"attribute":"ip","as":"address","ipv6_prefix":56}"#,
+            r#"[{"attribute":"ip","as":"address","ipv6_prefix":56}]"#,
+        ),
+        (r#"{"attribute":"user","as":"email"}"#, r#"[{"attribute":"user","as":"email"}]"#),
+    ] {
+        let rule = with(given).expect(given).parse().expect(given);
+        let body = RuleBody::from(rule.draft());
+        assert_eq!(serde_json::to_string(&body.count_by).expect("JSON"), written);
+    }
+    for wrong in [
+        r#"{"attribute":"ip","as":"lower","ipv6_prefix":64}"#,
+        r#"{"attribute":"ip","as":"upper"}"#,
+        r#"{"attribute":"ip"}"#,
+        r#"{"attribute":"ip","as":"lower","more":1}"#,
+        "7",
+    ] {
+        let error = with(wrong).expect_err(wrong);
+        assert!(error.contains("`attribute`, `as` (`address`, `lower` or `email`)"), "{error}");
+    }
+    for (wrong, field, reason) in [
+        (
+            r#"{"attribute":"ip","as":"address","ipv6_prefix":0}"#,
+            "count_by[0].ipv6_prefix",
+            "must be from 1 to 128",
+        ),
+        (
+            r#"{"attribute":"ip","as":"address","ipv6_prefix":129}"#,
+            "count_by[0].ipv6_prefix",
+            "must be from 1 to 128",
+        ),
+        (r#""ip",{"attribute":"ip","as":"address"}"#, "count_by[1]", "must not be named twice"),
+    ] {
+        let problems = with(wrong).expect("JSON").parse().expect_err(wrong);
+        assert_eq!(problems, [FieldProblem::new(field, reason)]);
+    }
+}

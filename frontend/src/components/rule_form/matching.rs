@@ -23,6 +23,16 @@ pub(super) fn MatchFields(editor: Editor) -> impl IntoView {
         |form, value| form.count_by = value,
     );
     let whole = editor.problem(|_| "match".to_owned());
+    let seen = expect_context::<SeenAttributes>();
+    let by_address = Memo::new(move |_| {
+        let known = seen.seen.get();
+        editor.form.with(|form| form.count_by_address(|name| known.are_addresses(name)))
+    });
+    let count_by_address = move |_| {
+        if let Some(text) = by_address.get_untracked() {
+            editor.form.update(|form| form.count_by = text);
+        }
+    };
     view! {
         <fieldset>
             <legend>"Match"</legend>
@@ -42,8 +52,14 @@ pub(super) fn MatchFields(editor: Editor) -> impl IntoView {
                 label="Count by"
                 value=quantity
                 problem=editor.problem(|_| "count_by".to_owned())
-                hint="Attributes that are counted separately, for example: user, ip. Leave empty for one shared counter."
+                hint="Attributes that are counted separately, for example: user, ip as address, email as email. Leave empty for one shared counter."
             />
+            <Show when=move || by_address.with(Option::is_some)>
+                <p class="note">
+                    "These values are addresses. One client can have many of them: "
+                    <button type="button" class="button plain-button" on:click=count_by_address>"Count by address, IPv6 by /64"</button>
+                </p>
+            </Show>
         </fieldset>
     }
 }

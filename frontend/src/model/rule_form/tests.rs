@@ -15,7 +15,10 @@ fn every_rule_survives_the_form() {
             {"attribute": "ip", "op": "cidr", "value": "10.0.0.0/8"},
             {"attribute": "user", "op": "exists"}
         ],
-        "count_by": ["user", "ip"], "mode": "shadow", "block_ms": 90_000, "on_store_failure": "local",
+        "count_by": [
+            "user", {"attribute": "ip", "as": "address", "ipv6_prefix": 56}, {"attribute": "email", "as": "email"},
+            {"attribute": "name", "as": "lower"}
+        ], "mode": "shadow", "block_ms": 90_000, "on_store_failure": "local",
         "limits": [
             {"algorithm": "fixed_window", "limit": 10, "window_ms": 1_500},
             {"algorithm": "sliding_window_log", "limit": 5, "window_ms": 60_000, "count_denied": true},
@@ -87,4 +90,25 @@ fn edit_that_forgets_used_units_has_a_warning() {
 #[test]
 fn names_can_be_separated_by_commas_or_spaces() {
     assert_eq!(listed(" user, ip  tenant,"), ["user", "ip", "tenant"]);
+}
+
+#[test]
+fn form_is_proposed_for_attributes_that_hold_addresses() {
+    let mut form = RuleForm::new();
+    "user, ip".clone_into(&mut form.count_by);
+    let proposed = form.count_by_address(|name| name == "ip").expect("a proposal");
+    assert_eq!(proposed, "user, ip as address");
+    form.count_by = proposed;
+    assert_eq!(form.count_by_address(|name| name == "ip"), None);
+    let (rule, _) = form.read();
+    assert_eq!(
+        crate::model::labels::counted_by(&rule.count_by),
+        "for each user and ip (IPv6 by /64)"
+    );
+    "ip as nothing".clone_into(&mut form.count_by);
+    assert_eq!(
+        form.read().0.count_by,
+        ["ip", "as"],
+        "a form that does not exist is no attribute either"
+    );
 }

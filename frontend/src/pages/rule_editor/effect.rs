@@ -64,7 +64,7 @@ fn EffectList(editor: Editor, rule: RuleAnswer) -> impl IntoView {
         .rule
         .count_by
         .iter()
-        .map(|attribute| (attribute.clone(), RwSignal::new(String::new())))
+        .map(|counted| (counted.attribute().to_owned(), RwSignal::new(String::new())))
         .collect();
     let (id, alone) = (rule.id.clone(), fields.is_empty());
     let inspected = fetch_data(move || {

@@ -16,7 +16,8 @@ fn request(user: &str, cost: u64, operation: Operation) -> Request {
 
 fn sample() -> Sample {
     let users = vec!["user".to_owned()];
-    Sample::new(Arc::new(SamplePlan::new("default".to_owned(), users.clone(), vec![users])))
+    let count_by = vec![vec!["user".into()]];
+    Sample::new(Arc::new(SamplePlan::new("default".to_owned(), users, count_by)))
 }
 
 fn at(ms: i64) -> Timestamp {
@@ -70,7 +71,7 @@ fn full_sample_drops_whole_subjects_and_is_complete_for_the_others() {
     let counts = users(all);
     assert!(counts.values().all(|checks| *checks == 12), "{counts:?}");
     for user in (0..500).map(|user| format!("u-{user}")) {
-        let mark = mark(&["user".to_owned()], |_| Some(user.as_str())).expect("counted");
+        let mark = mark(&["user".into()], |_| Some(user.as_str())).expect("counted");
         assert_eq!(counts.contains_key(&user), mark <= threshold, "{user}");
     }
     assert!(counts.len() > 20, "{} subjects", counts.len());
@@ -103,7 +104,7 @@ fn subject_with_too_many_checks_is_dropped() {
 #[test]
 fn subject_with_the_least_mark_is_dropped_too() {
     let user = "u-0mv94fz";
-    assert_eq!(mark(&["user".to_owned()], |_| Some(user)), Some(MARK_MIN));
+    assert_eq!(mark(&["user".into()], |_| Some(user)), Some(MARK_MIN));
     let (mut sample, mut free) = (sample(), 1_000_000);
     for _ in 0..2 * CHECKS_MAX {
         sample.offer(&request(user, 1, Operation::Consume), at(0), 0, &mut free);

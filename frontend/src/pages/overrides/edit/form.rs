@@ -164,7 +164,8 @@ impl Form {
 
 /// Empty fields for the subject of a rule.
 pub(in super::super) fn fields_of(rule: &RuleAnswer) -> Vec<(String, RwSignal<String>)> {
-    rule.rule.count_by.iter().map(|name| (name.clone(), RwSignal::new(String::new()))).collect()
+    let counted = rule.rule.count_by.iter();
+    counted.map(|one| (one.attribute().to_owned(), RwSignal::new(String::new()))).collect()
 }
 
 /// The values of the subject fields; tracked.
