@@ -130,23 +130,35 @@ func readAnswer(content []byte) (*gateAnswer, error) {
 
 // readBatch reads the number of entries of `results` as answers.
 func readBatch(content []byte, count int) ([]*Answer, error) {
-	body := fieldsOf(content, "the batch")
-	results := body.list("results")
-	if len(results) != count {
-		body.fail("results", strconv.Itoa(count)+" entries")
-	}
-	if body.fault != nil {
-		return nil, body.fault
+	entries, err := batchEntries(content, count)
+	if err != nil {
+		return nil, err
 	}
 	answers := make([]*Answer, count)
-	for at, item := range results {
-		gate, err := readAnswer(item)
+	for at, entry := range entries {
+		gate, err := readAnswer(entry)
 		if err != nil {
 			return nil, err
 		}
 		answers[at] = &gate.answer
 	}
 	return answers, nil
+}
+
+// batchEntries are this number of entries of `results`.
+func batchEntries(content []byte, count int) ([][]byte, error) {
+	body := fieldsOf(content, "the batch")
+	var entries [][]byte
+	for _, entry := range body.list("results") {
+		entries = append(entries, entry)
+	}
+	if len(entries) != count {
+		body.fail("results", strconv.Itoa(count)+" entries")
+	}
+	if body.fault != nil {
+		return nil, body.fault
+	}
+	return entries, nil
 }
 
 func readLimit(content json.RawMessage) (LimitAnswer, error) {

@@ -19,16 +19,25 @@ type row struct {
 	Name    string `json:"name"`
 	Server  string `json:"server"`
 	Options struct {
-		Key       string `json:"key"`
-		OnError   Choice `json:"on_error"`
-		TimeoutMS int64  `json:"timeout_ms"`
-		Retry     bool   `json:"retry"`
-		CacheSize *int   `json:"cache_size"`
+		Key           string `json:"key"`
+		OnError       Choice `json:"on_error"`
+		TimeoutMS     int64  `json:"timeout_ms"`
+		Retry         bool   `json:"retry"`
+		CacheSize     *int   `json:"cache_size"`
+		MaxInFlight   int    `json:"max_in_flight"`
+		MaxWaiting    int    `json:"max_waiting"`
+		RetrySpreadMS *int64 `json:"retry_spread_ms"`
 	} `json:"options"`
 	Steps    []step  `json:"steps"`
 	Requests *int    `json:"requests"`
 	SameKey  bool    `json:"same_key"`
 	Sleeps   []int64 `json:"sleeps"`
+	Random   float64 `json:"random"`
+	// Of the section `concurrent`.
+	Calls    []step   `json:"calls"`
+	Paths    []string `json:"paths"`
+	Times    int      `json:"times"`
+	Admitted int      `json:"allowed"`
 }
 
 type step struct {
@@ -67,12 +76,15 @@ func TestRowsOfTheConformanceFile(t *testing.T) {
 	}
 }
 
-func (row row) run(t *testing.T, position int) {
+func (row row) options(t *testing.T, position int) Options {
 	options := Options{
-		URL:     map[string]string{"gate": gate(t), "stub": stub(t, position, run), "closed": closedPort(t)}[row.Server],
-		Key:     row.Options.Key,
-		Timeout: milliseconds(row.Options.TimeoutMS),
-		Retry:   row.Options.Retry,
+		URL:         map[string]string{"gate": gate(t), "stub": stub(t, position, run), "closed": closedPort(t)}[row.Server],
+		Key:         row.Options.Key,
+		Timeout:     milliseconds(row.Options.TimeoutMS),
+		Retry:       row.Options.Retry,
+		MaxInFlight: row.Options.MaxInFlight,
+		MaxWaiting:  row.Options.MaxWaiting,
+		Random:      func() float64 { return row.Random },
 	}
 	if row.Options.OnError != "" {
 		options.OnError = row.Options.OnError
@@ -83,6 +95,17 @@ func (row row) run(t *testing.T, position int) {
 			options.CacheSize = -1
 		}
 	}
+	if ms := row.Options.RetrySpreadMS; ms != nil {
+		options.RetrySpread = milliseconds(*ms)
+		if *ms == 0 {
+			options.RetrySpread = -1
+		}
+	}
+	return options
+}
+
+func (row row) run(t *testing.T, position int) {
+	options := row.options(t, position)
 	var slept []int64
 	if row.Server == "stub" {
 		options.sleep = func(_ context.Context, pause time.Duration) error {
@@ -443,18 +466,28 @@ func (row row) compareRequests(t *testing.T, url string) {
 	}
 }
 
-func rows(t *testing.T) []row {
+func rows(t *testing.T) []row { return conformance(t).Cases }
+
+type file struct {
+	Cases      []row `json:"cases"`
+	Concurrent struct {
+		Cases []row `json:"cases"`
+	} `json:"concurrent"`
+	Middleware struct {
+		Cases []contract `json:"cases"`
+	} `json:"middleware"`
+}
+
+func conformance(t *testing.T) file {
 	content, err := os.ReadFile("../conformance.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var file struct {
-		Cases []row `json:"cases"`
-	}
+	var file file
 	if err := json.Unmarshal(content, &file); err != nil {
 		t.Fatal(err)
 	}
-	return file.Cases
+	return file
 }
 
 func textOrNil(text string) any {

@@ -18,6 +18,8 @@ const (
 	Status Kind = "status"
 	// Invalid: it is not the answer of a gate.
 	Invalid Kind = "answer"
+	// Overload: MaxWaiting checks wait already.
+	Overload Kind = "overload"
 	// Refused: the gate refused the request itself (400, 413, 415, 422). The program must send another one.
 	Refused Kind = "refused"
 )

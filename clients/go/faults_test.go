@@ -16,14 +16,9 @@ func TestFrozenGateLeavesTheDecisionToOnErrorAndIsUsedAgainWhenItContinues(t *te
 	patient := client(t, Options{})
 	expectDecision(t, patient)
 	process := gateProcess(t)
-	signal := func(what syscall.Signal) {
-		if err := process.Signal(what); err != nil {
-			t.Fatal(err)
-		}
-	}
-	signal(syscall.SIGSTOP)
+	signalTo(t, process, syscall.SIGSTOP)
 	defer expectDecision(t, patient)
-	defer signal(syscall.SIGCONT)
+	defer signalTo(t, process, syscall.SIGCONT)
 	var degraded atomic.Int64
 	for _, choice := range []Choice{Deny, Allow} {
 		count := func(failure *Error) {

@@ -1,8 +1,11 @@
 package weir
 
 import (
+	"context"
+	"math"
 	"net/http"
 	"strconv"
+	"strings"
 )
 
 // Headers are those that a gate sends with this answer. None if no enforced limit decided.
@@ -23,6 +26,85 @@ func (a *Answer) Headers() http.Header {
 		headers.Set("X-RateLimit-Retry-After", seconds(*a.RetryAfterMS, 1))
 	}
 	return headers
+}
+
+// decided are the answers of the limits of one request.
+type decided struct {
+	// Those whose headers are sent, in order.
+	shown []*Answer
+	last  *Answer
+}
+
+type decidedKey struct{}
+
+// AnswerOf is the answer of the limit that decided last about the request with this context; nil if none did.
+func AnswerOf(ctx context.Context) *Answer {
+	if found, is := ctx.Value(decidedKey{}).(*decided); is {
+		return found.last
+	}
+	return nil
+}
+
+// withAnswer adds an answer to those of a request.
+func withAnswer(r *http.Request, answer *Answer, shown bool) *http.Request {
+	found, is := r.Context().Value(decidedKey{}).(*decided)
+	if !is {
+		found = &decided{}
+		r = r.WithContext(context.WithValue(r.Context(), decidedKey{}, found))
+	}
+	found.last = answer
+	if shown {
+		found.shown = append(found.shown, answer)
+	}
+	return r
+}
+
+// setHeaders replaces the headers of the limits of a request. RateLimit and RateLimit-Policy are lists in the order of the answers. The others
+// are those of the refusal, or of the answer with the least left, the first one of equals.
+func setHeaders(headers http.Header, r *http.Request, answer *Answer, shown bool) {
+	found := r.Context().Value(decidedKey{}).(*decided)
+	var chosen *Answer
+	if shown && !answer.Allowed {
+		chosen = answer
+	}
+	lists := map[string][]string{}
+	for _, one := range found.shown {
+		for _, name := range listHeaders {
+			lists[name] = append(lists[name], one.Headers()[name]...)
+		}
+		if answer.Allowed && (chosen == nil || left(one) < left(chosen)) {
+			chosen = one
+		}
+	}
+	if chosen != nil {
+		for _, name := range singleHeaders {
+			headers.Del(name)
+		}
+		for name, values := range chosen.Headers() {
+			headers[name] = values
+		}
+	}
+	for name, items := range lists {
+		if len(items) > 0 {
+			headers.Set(name, strings.Join(items, ", "))
+		}
+	}
+	if retry := answer.Headers().Get("Retry-After"); retry != "" {
+		headers.Set("Retry-After", retry)
+	}
+}
+
+// By their names in a map of net/http.
+var (
+	listHeaders   = []string{http.CanonicalHeaderKey("RateLimit-Policy"), http.CanonicalHeaderKey("RateLimit")}
+	singleHeaders = []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-RateLimit-Retry-After"}
+)
+
+func left(answer *Answer) int64 {
+	if answer.Remaining == nil {
+		return math.MaxInt64
+	}
+	return *answer.Remaining
 }
 
 // policy is the name and the window of what decides: the code, or a rule.

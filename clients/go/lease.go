@@ -120,6 +120,53 @@ func unlessNotFound(err error) error {
 	return err
 }
 
+// hold renews the leases of an answer at a third of their time, until the function that it returns is called or the context ends. Then it
+// releases them. It does so beside the caller, whose response waits for neither.
+func (c *Client) hold(ctx context.Context, answer *Answer, failed func(error)) func() {
+	if len(answer.Leases) == 0 {
+		return func() {}
+	}
+	ended := make(chan struct{})
+	for _, lease := range answer.Leases {
+		go c.holdOne(ctx, lease.ID, answer.timeOf(lease)/3, ended, failed)
+	}
+	return func() { close(ended) }
+}
+
+func (c *Client) holdOne(ctx context.Context, lease string, every time.Duration, ended <-chan struct{}, failed func(error)) {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	report := func(err error) {
+		if err != nil {
+			failed(err)
+		}
+	}
+	for held := true; held; {
+		select {
+		case <-ticker.C:
+			renewed, err := c.Renew(context.Background(), lease)
+			report(err)
+			held = err != nil || renewed.Held
+		case <-ended:
+			held = false
+		case <-ctx.Done():
+			held = false
+		}
+	}
+	_, err := c.Release(context.Background(), lease)
+	report(err)
+}
+
+// timeOf is the time after which a lease ends by itself.
+func (a *Answer) timeOf(lease Lease) time.Duration {
+	for _, limit := range a.Limits {
+		if limit.RuleID == lease.RuleID && limit.Algorithm == "concurrency" && limit.WindowMS >= 3 {
+			return milliseconds(limit.WindowMS)
+		}
+	}
+	return time.Minute
+}
+
 func readLease(content []byte) (Lease, error) {
 	body := fieldsOf(content, "a lease")
 	lease := Lease{ID: body.text("id"), RuleID: body.text("rule_id"), ExpiresAtMS: body.count("expires_at_ms")}

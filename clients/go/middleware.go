@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -19,18 +20,43 @@ type MiddlewareOptions struct {
 	Attributes func(*http.Request) (map[string]string, error)
 	// Cost returns the number of units of a request. If Cost is nil, it is 1.
 	Cost func(*http.Request) int64
+	// Skip returns whether a request passes without a check. It can be nil.
+	Skip func(*http.Request) bool
+	// OnRefused writes the response to a refused request, whose headers of the limits are set already. If it is nil, the response is a
+	// problem document with the status 429, or 503 if OnError denied.
+	OnRefused func(http.ResponseWriter, *http.Request, *Answer)
+	// NoHeaders leaves RateLimit, RateLimit-Policy and X-RateLimit-* out. A refusal has Retry-After either way.
+	NoHeaders bool
+	// OnDecision is called with each answer and the time that it took: for metrics. It can be nil.
+	OnDecision func(*Answer, time.Duration)
 	// RefundWhen returns whether a response with this status returns the units: status < 300 counts failed sign-ins only. Units
 	// whose window is over by then do not return. It can be nil.
 	RefundWhen func(status int) bool
-	// OnRefundError is called if the units could not be returned. It can be nil.
+	// OnRefundError is called if the units could not be returned, or a lease could not be renewed or released. It can be nil.
 	OnRefundError func(error)
 	// OnCheckError is called if Attributes fails or the gate refuses the check itself; the response is 500. It can be nil.
 	OnCheckError func(error)
 }
 
 // Middleware limits the requests of a handler, for net/http and the routers that use its types. A denial is 429, and 503 if OnError
-// denied. The delay of a leaky bucket is waited for.
+// denied. The delay of a leaky bucket is waited for. Leases of concurrency limits are renewed while the handler works, and released when it
+// has ended or its client has gone away. It panics if Namespace or Attributes is missing.
 func (c *Client) Middleware(options MiddlewareOptions) func(http.Handler) http.Handler {
+	if options.Namespace == "" {
+		panic("weir: MiddlewareOptions.Namespace: the name of a namespace is needed")
+	}
+	if options.Attributes == nil {
+		panic("weir: MiddlewareOptions.Attributes: a function of the request is needed")
+	}
+	if options.Skip == nil {
+		options.Skip = func(*http.Request) bool { return false }
+	}
+	if options.OnRefused == nil {
+		options.OnRefused = refuse
+	}
+	if options.OnDecision == nil {
+		options.OnDecision = func(*Answer, time.Duration) {}
+	}
 	if options.OnRefundError == nil {
 		options.OnRefundError = func(error) {}
 	}
@@ -43,6 +69,10 @@ func (c *Client) Middleware(options MiddlewareOptions) func(http.Handler) http.H
 }
 
 func (c *Client) limit(options MiddlewareOptions, next http.Handler, w http.ResponseWriter, r *http.Request) {
+	if options.Skip(r) {
+		next.ServeHTTP(w, r)
+		return
+	}
 	attributes, err := options.Attributes(r)
 	if err == nil && attributes == nil {
 		next.ServeHTTP(w, r)
@@ -54,7 +84,11 @@ func (c *Client) limit(options MiddlewareOptions, next http.Handler, w http.Resp
 	}
 	var answer *Answer
 	if err == nil {
-		answer, err = c.Check(r.Context(), request)
+		begun := time.Now()
+		if answer, err = c.Check(r.Context(), request); err == nil {
+			options.OnDecision(answer, time.Since(begun))
+			defer c.hold(r.Context(), answer, options.OnRefundError)()
+		}
 	}
 	if err == nil && answer.Allowed && answer.DelayMS > 0 {
 		err = c.options.sleep(r.Context(), milliseconds(answer.DelayMS))
@@ -64,12 +98,12 @@ func (c *Client) limit(options MiddlewareOptions, next http.Handler, w http.Resp
 		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
 		return
 	}
-	for name, values := range answer.Headers() {
-		w.Header()[name] = values
-	}
+	r = withAnswer(r, answer, !options.NoHeaders)
+	setHeaders(w.Header(), r, answer, !options.NoHeaders)
 	switch {
 	case !answer.Allowed:
-		refuse(w, answer)
+		w.Header().Set("Cache-Control", "no-store")
+		options.OnRefused(w, r, answer)
 	case options.RefundWhen == nil || answer.Degraded != "":
 		// A degraded answer charged nothing.
 		next.ServeHTTP(w, r)
@@ -98,14 +132,13 @@ func (c *Client) serveWithRefund(
 	status = recorder.status
 }
 
-func refuse(w http.ResponseWriter, answer *Answer) {
+func refuse(w http.ResponseWriter, _ *http.Request, answer *Answer) {
 	status, code := http.StatusTooManyRequests, "rate_limited"
 	if answer.Degraded == DegradedClient {
 		// The request is not at fault.
 		status, code = http.StatusServiceUnavailable, "rate_limit_unavailable"
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	// An error of the connection is the server's to notice.
 	_ = json.NewEncoder(w).Encode(map[string]any{

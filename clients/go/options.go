@@ -2,7 +2,10 @@ package weir
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"errors"
+	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -40,7 +43,7 @@ type Options struct {
 	Key string
 	// OnError decides if no gate does. There is no default, because either choice hurts somebody.
 	OnError OnError
-	// Timeout of one call with its repeat, at most a minute; 100 ms if 0.
+	// Timeout of one call with its repeat, of a check with its waiting too; at most a minute; 100 ms if 0.
 	Timeout time.Duration
 	// Retry repeats a call once if its connection fails. Each check then carries an idempotency key, which costs Redis a key for a
 	// minute and excludes the gate's shortcuts. Peeks are always repeated.
@@ -49,6 +52,20 @@ type Options struct {
 	CacheSize int
 	// OnDegraded is called for every decision that was left to OnError: count it, so that an open gate is noticed. It can be nil.
 	OnDegraded func(*Error)
+	// MaxInFlight is the number of calls of checks that are in flight at a time, at most 64; 4 if 0. A check that finds fewer is sent at
+	// once. Otherwise it waits, and the next call carries all that wait.
+	MaxInFlight int
+	// MaxWaiting is the number of checks that wait, at most 1,000,000; 10,000 if 0, none if negative. OnError decides about one more.
+	MaxWaiting int
+	// HTTPClient sends the requests: for mTLS, proxies and instrumentation. Redirects are not followed. It can be nil.
+	HTTPClient *http.Client
+	// Traceparent returns the header of this name for a call, from the context of its first check; empty for none. It can be nil.
+	Traceparent func(context.Context) string
+	// RetrySpread is the longest time, at most a minute, for which Wait sleeps longer than a denial says, so that those who were denied
+	// together do not return together; a second if 0, none if negative. It never exceeds the time that the denial says.
+	RetrySpread time.Duration
+	// Random returns a number from 0 to less than 1, for RetrySpread. It can be nil.
+	Random func() float64
 
 	// For tests.
 	now   func() time.Time
@@ -60,6 +77,12 @@ const (
 	timeoutMax       = time.Minute
 	cacheSizeDefault = 10_000
 	cacheSizeMax     = 1_000_000
+
+	maxInFlightDefault = 4
+	maxInFlightMax     = 64
+	maxWaitingDefault  = 10_000
+	maxWaitingMax      = 1_000_000
+	retrySpreadDefault = time.Second
 )
 
 // checked returns the options with their defaults, or an error that names the wrong one.
@@ -79,14 +102,35 @@ func (o Options) checked() (Options, error) {
 	if o.CacheSize > cacheSizeMax {
 		return o, errors.New("weir: CacheSize: at most 1,000,000")
 	}
+	if o.MaxInFlight < 0 || o.MaxInFlight > maxInFlightMax {
+		return o, errors.New("weir: MaxInFlight: 1 to 64")
+	}
+	if o.MaxWaiting > maxWaitingMax {
+		return o, errors.New("weir: MaxWaiting: at most 1,000,000")
+	}
+	if o.RetrySpread > timeoutMax {
+		return o, errors.New("weir: RetrySpread: at most a minute")
+	}
+	o.URL = strings.TrimRight(o.URL, "/")
+	return o.withDefaults(), nil
+}
+
+func (o Options) withDefaults() Options {
 	if o.Timeout == 0 {
 		o.Timeout = timeoutDefault
 	}
-	if o.CacheSize == 0 {
-		o.CacheSize = cacheSizeDefault
-	}
+	o.CacheSize = orDefault(o.CacheSize, cacheSizeDefault)
+	o.MaxInFlight = orDefault(o.MaxInFlight, maxInFlightDefault)
+	o.MaxWaiting = orDefault(o.MaxWaiting, maxWaitingDefault)
+	o.RetrySpread = orDefault(o.RetrySpread, retrySpreadDefault)
 	if o.OnDegraded == nil {
 		o.OnDegraded = func(*Error) {}
+	}
+	if o.Traceparent == nil {
+		o.Traceparent = func(context.Context) string { return "" }
+	}
+	if o.Random == nil {
+		o.Random = random
 	}
 	if o.now == nil {
 		o.now = time.Now
@@ -94,8 +138,28 @@ func (o Options) checked() (Options, error) {
 	if o.sleep == nil {
 		o.sleep = sleep
 	}
-	o.URL = strings.TrimRight(o.URL, "/")
-	return o, nil
+	return o
+}
+
+// orDefault is the default instead of 0, and 0 instead of a negative number.
+func orDefault[N int | time.Duration](given, byDefault N) N {
+	switch {
+	case given == 0:
+		return byDefault
+	case given < 0:
+		return 0
+	default:
+		return given
+	}
+}
+
+// random is from 0 to less than 1. Generators of the library begin alike in each program that Go 1.19 builds.
+func random() float64 {
+	var bits [8]byte
+	if _, err := rand.Read(bits[:]); err != nil {
+		return 0
+	}
+	return float64(binary.LittleEndian.Uint64(bits[:])>>11) / (1 << 53)
 }
 
 func isChoice(onError OnError) bool {

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -76,4 +77,23 @@ func needed(t *testing.T, name string) string {
 		t.Fatalf("%s is not set: run `cargo xtask clients`", name)
 	}
 	return value
+}
+
+func signalTo(t *testing.T, process *os.Process, what syscall.Signal) {
+	t.Helper()
+	if err := process.Signal(what); err != nil {
+		t.Error(err)
+	}
+}
+
+// positionOf is the place of a case, by its name.
+func positionOf(t *testing.T, name string) int {
+	t.Helper()
+	for at, row := range rows(t) {
+		if row.Name == name {
+			return at
+		}
+	}
+	t.Fatalf("no case %q", name)
+	return 0
 }

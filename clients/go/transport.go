@@ -24,8 +24,14 @@ const (
 	idleTimeout = 5 * time.Second
 )
 
-// newHTTPClient uses no proxy of the environment, follows no redirect, and asks for no compression.
-func newHTTPClient() *http.Client {
+// httpClient is the given client, or one that uses no proxy of the environment and asks for no compression. Neither follows a redirect.
+func httpClient(given *http.Client) *http.Client {
+	redirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	if given != nil {
+		own := *given
+		own.CheckRedirect = redirect
+		return &own
+	}
 	transport := &http.Transport{
 		DialContext:            (&net.Dialer{Timeout: timeoutMax}).DialContext,
 		MaxIdleConnsPerHost:    idleMax,
@@ -33,10 +39,7 @@ func newHTTPClient() *http.Client {
 		MaxResponseHeaderBytes: headMax,
 		DisableCompression:     true,
 	}
-	return &http.Client{
-		Transport:     transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	return &http.Client{Transport: transport, CheckRedirect: redirect}
 }
 
 // call is how a request is sent.
@@ -49,17 +52,21 @@ type call struct {
 
 // post posts a request, and returns the answer if it has the status of a decision.
 func (c *Client) post(ctx context.Context, path string, body any, repeatable bool) (int, []byte, error) {
-	status, content, err := c.send(ctx, call{http.MethodPost, path, c.options.Timeout, repeatable}, body)
+	return c.postWithin(ctx, c.options.Timeout, path, body, repeatable)
+}
+
+func (c *Client) postWithin(ctx context.Context, timeout time.Duration, path string, body any, repeatable bool) (int, []byte, error) {
+	status, content, err := c.send(ctx, call{http.MethodPost, path, timeout, repeatable}, body)
 	if err == nil && status != http.StatusOK && status != http.StatusTooManyRequests {
 		return 0, nil, problem(status, content)
 	}
 	return status, content, err
 }
 
-// send sends a request, without a body if it is nil, and returns any answer.
+// send sends a request, without a body if it is nil, and returns any answer. A body of bytes is JSON already.
 func (c *Client) send(ctx context.Context, call call, body any) (int, []byte, error) {
-	var text []byte
-	if body != nil {
+	text, encoded := body.([]byte)
+	if body != nil && !encoded {
 		var err error
 		if text, err = json.Marshal(body); err != nil {
 			return 0, nil, err
@@ -83,6 +90,9 @@ func (c *Client) sendOnce(ctx context.Context, call call, text []byte) (int, []b
 	}
 	request.Header.Set("Authorization", "Bearer "+c.options.Key)
 	request.Header.Set("Accept", "application/json")
+	if traceparent := c.options.Traceparent(ctx); traceparent != "" {
+		request.Header.Set("Traceparent", traceparent)
+	}
 	if text != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}

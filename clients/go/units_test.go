@@ -18,10 +18,13 @@ func TestOptionsThatMatterMustBeGiven(t *testing.T) {
 			func(o *Options) { o.OnError = Choice("open") },
 			func(o *Options) { o.OnError = OnErrorFunc(nil) },
 		},
-		"URL":       ofURLs("localhost:1", "ftp://a", "", "http://a/?token=b", "http://user:password@a", "http://"),
-		"Key":       {func(o *Options) { o.Key = "" }, func(o *Options) { o.Key = "a\nb" }, func(o *Options) { o.Key = "ä" }},
-		"Timeout":   {func(o *Options) { o.Timeout = -1 }, func(o *Options) { o.Timeout = time.Minute + 1 }},
-		"CacheSize": {func(o *Options) { o.CacheSize = 1_000_001 }},
+		"URL":         ofURLs("localhost:1", "ftp://a", "", "http://a/?token=b", "http://user:password@a", "http://"),
+		"Key":         {func(o *Options) { o.Key = "" }, func(o *Options) { o.Key = "a\nb" }, func(o *Options) { o.Key = "ä" }},
+		"Timeout":     {func(o *Options) { o.Timeout = -1 }, func(o *Options) { o.Timeout = time.Minute + 1 }},
+		"CacheSize":   {func(o *Options) { o.CacheSize = 1_000_001 }},
+		"MaxInFlight": {func(o *Options) { o.MaxInFlight = -1 }, func(o *Options) { o.MaxInFlight = 65 }},
+		"MaxWaiting":  {func(o *Options) { o.MaxWaiting = 1_000_001 }},
+		"RetrySpread": {func(o *Options) { o.RetrySpread = time.Minute + 1 }},
 	}
 	for name, changes := range wrong {
 		for nth, change := range changes {
@@ -44,12 +47,7 @@ func ofURLs(texts ...string) []func(*Options) {
 }
 
 func TestCachedDenialCountsDownAndEndsWhenThePermissionDoes(t *testing.T) {
-	position := -1
-	for at, row := range rows(t) {
-		if row.Name == "a denial is repeated as the gate permits" {
-			position = at
-		}
-	}
+	position := positionOf(t, "a denial is repeated as the gate permits")
 	start := time.Now()
 	now := start
 	weir := client(t, Options{URL: stub(t, position, run+"-clock"), now: func() time.Time { return now }})

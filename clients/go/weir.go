@@ -5,7 +5,9 @@
 package weir
 
 import (
+	"container/list"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -17,6 +19,7 @@ type Client struct {
 	options Options
 	http    *http.Client
 	cache   *denialCache
+	batcher *batcher
 }
 
 const (
@@ -31,7 +34,9 @@ func New(options Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{options: checked, http: newHTTPClient(), cache: newDenialCache(checked.CacheSize)}, nil
+	made := &Client{options: checked, http: httpClient(checked.HTTPClient), cache: newDenialCache(checked.CacheSize)}
+	made.batcher = &batcher{client: made, queue: list.New()}
+	return made, nil
 }
 
 // Close closes the idle connections.
@@ -40,21 +45,26 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 // Check asks whether an action is allowed, and takes its cost if it is. A denial is an answer, not an error.
 //
 // If no gate decides, OnError does and the answer's Degraded is DegradedClient. The error is an *Error of the kind Refused if the request
-// itself is wrong, or that of a context that has ended.
+// itself is wrong, or that of a context that has ended. Checks that begin during others travel together.
 func (c *Client) Check(ctx context.Context, request CheckRequest) (*Answer, error) {
 	key, cacheable := request.cacheKey()
-	sent, generation := c.options.now(), c.cache.generation()
+	generation := c.cache.generation()
 	if cacheable {
-		if answer := c.cache.get(key, sent); answer != nil {
+		if answer := c.cache.get(key, c.options.now()); answer != nil {
 			return answer, nil
 		}
 	}
-	gate, err := c.decide(ctx, pathCheck, request)
+	sent := c.withRetryKey(request)
+	body, err := json.Marshal(sent.body())
+	if err != nil {
+		return nil, err
+	}
+	gate, sentAt, err := c.batcher.ask(ctx, body, sent.Peek || sent.IdempotencyKey != "")
 	if err != nil {
 		return c.degraded(ctx, err, request)
 	}
 	if cacheable {
-		c.cache.insert(key, gate, sent, generation)
+		c.cache.insert(key, gate, sentAt, generation)
 	}
 	return &gate.answer, nil
 }
@@ -102,7 +112,7 @@ func (c *Client) Batch(ctx context.Context, requests []CheckRequest) ([]*Answer,
 	return answers, nil
 }
 
-// Wait checks until the action is allowed, and waits as the answers say. It returns the denial if the action cannot be allowed before
+// Wait checks until the action is allowed, and waits as the answers say, after a denial up to RetrySpread longer. It returns the denial if the action cannot be allowed before
 // longest. The delay of a leaky bucket is waited for in full, because its units are already taken.
 func (c *Client) Wait(ctx context.Context, request CheckRequest, longest time.Duration) (*Answer, error) {
 	until := c.options.now().Add(longest)
@@ -117,9 +127,11 @@ func (c *Client) Wait(ctx context.Context, request CheckRequest, longest time.Du
 				return answer, nil
 			}
 			pause = milliseconds(*answer.RetryAfterMS)
-			if c.options.now().Add(pause).After(until) {
+			left := until.Sub(c.options.now().Add(pause))
+			if left < 0 {
 				return answer, nil
 			}
+			pause += c.spread(pause, left)
 		}
 		if pause > 0 {
 			if err := c.options.sleep(ctx, pause); err != nil {
@@ -130,6 +142,19 @@ func (c *Client) Wait(ctx context.Context, request CheckRequest, longest time.Du
 			return answer, nil
 		}
 	}
+}
+
+// spread is a random time after a promise, so that those who were denied together do not return together.
+func (c *Client) spread(promise, most time.Duration) time.Duration {
+	spread := c.options.RetrySpread
+	if promise < spread {
+		spread = promise
+	}
+	spread = time.Duration(c.options.Random() * float64(spread)).Truncate(time.Millisecond)
+	if spread > most {
+		return most.Truncate(time.Millisecond)
+	}
+	return spread
 }
 
 // report sends units that were used or are returned: no decision is asked for, so OnError makes none.
@@ -144,7 +169,7 @@ func (c *Client) report(ctx context.Context, path string, request CheckRequest) 
 
 func (c *Client) decide(ctx context.Context, path string, request CheckRequest) (*gateAnswer, error) {
 	body := c.withRetryKey(request).body()
-	status, content, err := c.post(ctx, path, body, c.options.Retry || request.Peek)
+	status, content, err := c.post(ctx, path, body, c.options.Retry)
 	if err != nil {
 		return nil, err
 	}
