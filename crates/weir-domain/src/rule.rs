@@ -385,7 +385,7 @@ fn count_by(draft: &RuleDraft, wrong: &mut Vec<InvalidField>) {
 
 /// The form in which a condition compares. Only comparisons with whole values use the form in which the rule counts.
 fn compared_form(count_by: &[Counted], condition: &ConditionDraft) -> Form {
-    if !matches!(condition.op, Op::Equals | Op::NotEquals | Op::OneOf) {
+    if !matches!(condition.op, Op::Equals | Op::NotEquals | Op::OneOf | Op::NotOneOf) {
         return Form::Plain;
     }
     let counted = count_by.iter().find(|counted| counted.attribute == condition.attribute);
