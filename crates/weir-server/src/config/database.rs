@@ -7,7 +7,6 @@ use clap::Args;
 use secrecy::{ExposeSecret as _, SecretString};
 use weir_store::{PoolSettings, Role, Store};
 
-use super::gate::GateArgs;
 use super::problems::Problems;
 
 /// Where Postgres is.
@@ -136,20 +135,9 @@ impl Problems {
         }
     }
 
-    /// The address with the login of the gate.
-    pub(super) fn gate_database_url(
-        &mut self,
-        args: &GateArgs,
-        database: &DatabaseArgs,
-    ) -> SecretString {
-        let (direct, file) = (&args.gate_database_url, &args.gate_database_url_file);
-        let url = self.secret("WEIR_GATE_DATABASE_URL", direct.as_deref(), file.as_ref());
-        self.postgres_url("WEIR_GATE_DATABASE_URL", url, database)
-    }
-
     /// An address that begins with `postgres://`. Unless the operator waived it, the address must demand a server that proves
     /// its identity.
-    fn postgres_url(
+    pub(super) fn postgres_url(
         &mut self,
         name: &str,
         url: Option<SecretString>,

@@ -12,7 +12,7 @@ use weir_redis::Client;
 use weir_trace::TraceSettings;
 use weir_webhook::{Reach, SealingKey};
 
-use super::database::DatabaseSettings;
+use super::database::{DatabaseArgs, DatabaseSettings};
 use super::decisions::{DecisionArgs, DecisionSettings};
 use super::listener::ListenerSettings;
 use super::problems::Problems;
@@ -154,6 +154,17 @@ impl GateArgs {
 }
 
 impl Problems {
+    /// The address with the login of the gate.
+    pub(super) fn gate_database_url(
+        &mut self,
+        args: &GateArgs,
+        database: &DatabaseArgs,
+    ) -> SecretString {
+        let (direct, file) = (&args.gate_database_url, &args.gate_database_url_file);
+        let url = self.secret("WEIR_GATE_DATABASE_URL", direct.as_deref(), file.as_ref());
+        self.postgres_url("WEIR_GATE_DATABASE_URL", url, database)
+    }
+
     fn sealing_keys(&mut self, args: &GateArgs) -> Vec<SealingKey> {
         let direct = args.webhook_key.as_ref().map(ExposeSecret::expose_secret);
         let direct = direct.filter(|text| !text.is_empty());
