@@ -7,7 +7,7 @@ import os
 from fastapi import Depends, FastAPI, HTTPException
 from pydantic import BaseModel
 from weir_ratelimit import AsyncWeir, safe_attributes
-from weir_ratelimit.fastapi import ip, limit, route
+from weir_ratelimit.fastapi import install, ip, limit, route
 
 weir = AsyncWeir(
     os.environ["WEIR_GATE_URL"],
@@ -18,6 +18,7 @@ weir = AsyncWeir(
     on_degraded=lambda error: logging.error("sign-ins are not limited: %s", error),
 )
 app = FastAPI()
+install(app)
 # Both attributes come from the server: no header that a client sends changes them.
 address = limit(weir, namespace="login", attributes=lambda request: {"ip": ip(request), "route": route(request)})
 
