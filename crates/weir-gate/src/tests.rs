@@ -4,6 +4,7 @@ mod admission;
 mod authorize;
 mod bad_keys;
 mod batches;
+mod clocks;
 mod concurrency;
 mod denials;
 mod exhaust;

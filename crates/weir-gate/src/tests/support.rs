@@ -28,7 +28,7 @@ pub(super) const DASHBOARD: &str = "https://limits.example.com";
 
 pub(super) struct Gate {
     plane: Plane,
-    state: GateState,
+    pub(super) state: GateState,
     _stop: DropGuard,
 }
 
@@ -54,13 +54,23 @@ impl Gate {
         let ((mut a, keys_a), (b, keys_b)) = (tenant(vec![per_user()]), tenant(vec![per_user()]));
         let mut installation = InstallationState::default();
         change(&mut a, &mut installation);
-        (Self::of(vec![a, b], installation).await, keys_a, keys_b)
+        (Self::of(vec![a, b], installation, fixed_clock()).await, keys_a, keys_b)
     }
 
     /// A gate that serves one tenant with these rules.
     pub(super) async fn with_rules(rules: Vec<Value>) -> (Self, Keys) {
         let (tenant, keys) = tenant(rules);
-        (Self::of(vec![tenant], InstallationState::default()).await, keys)
+        (Self::of(vec![tenant], InstallationState::default(), fixed_clock()).await, keys)
+    }
+
+    /// A gate whose machine has this clock, and that serves one tenant with a rule `per-user`, after a change.
+    pub(super) async fn with_clock(
+        clock: Clock,
+        change: impl FnOnce(&mut StoredTenant),
+    ) -> (Self, Keys) {
+        let (mut tenant, keys) = tenant(vec![per_user()]);
+        change(&mut tenant);
+        (Self::of(vec![tenant], InstallationState::default(), clock).await, keys)
     }
 
     /// The same with these profiles.
@@ -70,10 +80,10 @@ impl Gate {
     ) -> (Self, Keys) {
         let (mut tenant, keys) = tenant(rules);
         tenant.profiles = stored_profiles(profiles);
-        (Self::of(vec![tenant], InstallationState::default()).await, keys)
+        (Self::of(vec![tenant], InstallationState::default(), fixed_clock()).await, keys)
     }
 
-    async fn of(tenants: Vec<StoredTenant>, installation: InstallationState) -> Self {
+    async fn of(tenants: Vec<StoredTenant>, installation: InstallationState, clock: Clock) -> Self {
         let redis = weir_redis::client(&weir_local::shared::redis().url()).expect("an address");
         let stop = CancellationToken::new();
         let settings = LimiterSettings { budget: Duration::from_secs(20), ..Default::default() };
@@ -83,7 +93,6 @@ impl Gate {
             assert!(tokio::time::Instant::now() < until, "redis never answered");
             tokio::task::yield_now().await;
         }
-        let clock = Clock::new(|| Timestamp::from_millis(1_763_726_400_000));
         let state = GateState::new(limiter, clock, counting());
         let compiled = tenants.into_iter().map(|tenant| {
             let (rules, left_out) = tenant.compile();
@@ -163,6 +172,10 @@ impl Gate {
     pub(super) async fn answer(&self, request: Request<Body>) -> Response<Body> {
         self.plane.answer(request).await
     }
+}
+
+fn fixed_clock() -> Clock {
+    Clock::new(|| Timestamp::from_millis(1_763_726_400_000))
 }
 
 /// A source of numbers that differ from call to call, in all tests.
