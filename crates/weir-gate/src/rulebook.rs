@@ -11,7 +11,7 @@ mod source;
 mod whole_load;
 
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
@@ -26,9 +26,16 @@ pub(crate) struct Held {
     /// The time at which the rulebook in force was last known to be the newest, in milliseconds after `started`. Negative
     /// for a snapshot; [`NEVER`] before the first.
     confirmed_ms: AtomicI64,
-    /// The time of the first announcement of a change after `confirmed_ms`, on the same clock. [`NEVER`] without one.
-    announced_ms: AtomicI64,
+    /// The announcements after `confirmed_ms`, on the same clock.
+    announced: Mutex<Option<Announced>>,
     staleness: OnceLock<Staleness>,
+}
+
+/// The times of the first and of the last announcement of a change that is possibly not in force.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Announced {
+    first_ms: i64,
+    last_ms: i64,
 }
 
 /// The reaction of a gate that cannot confirm that its rulebook is the newest.
@@ -57,7 +64,7 @@ impl Default for Held {
             book: ArcSwapOption::empty(),
             started: Instant::now(),
             confirmed_ms: AtomicI64::new(NEVER),
-            announced_ms: AtomicI64::new(NEVER),
+            announced: Mutex::default(),
             staleness: OnceLock::new(),
         }
     }
@@ -79,22 +86,31 @@ impl Held {
         let at = ms(self.started.elapsed()).saturating_sub(ms(age));
         self.confirmed_ms.store(at.max(NEVER + 1), Ordering::Relaxed);
         // A change that was announced after that time is possibly not in force.
-        let is_older = |announced: i64| (announced < at).then_some(NEVER);
-        let _ = self.announced_ms.fetch_update(Ordering::Relaxed, Ordering::Relaxed, is_older);
+        let mut announced = self.announcements();
+        *announced = announced.filter(|announced| announced.last_ms >= at).map(|announced| {
+            let first_ms =
+                if announced.first_ms < at { announced.last_ms } else { announced.first_ms };
+            Announced { first_ms, ..announced }
+        });
     }
 
     /// Notes that a change was announced.
     pub(crate) fn announced(&self) {
         let now = ms(self.started.elapsed());
-        let is_first = |announced: i64| (announced == NEVER).then_some(now);
-        let _ = self.announced_ms.fetch_update(Ordering::Relaxed, Ordering::Relaxed, is_first);
+        let mut announced = self.announcements();
+        let first_ms = announced.map_or(now, |announced| announced.first_ms);
+        *announced = Some(Announced { first_ms, last_ms: now });
+    }
+
+    fn announcements(&self) -> MutexGuard<'_, Option<Announced>> {
+        self.announced.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a change that was announced is not in force in time.
     fn is_late(&self) -> bool {
-        let announced = self.announced_ms.load(Ordering::Relaxed);
-        announced != NEVER
-            && ms(self.started.elapsed()).saturating_sub(announced) > ms(IN_FORCE_WITHIN)
+        let now = ms(self.started.elapsed());
+        self.announcements()
+            .is_some_and(|announced| now.saturating_sub(announced.first_ms) > ms(IN_FORCE_WITHIN))
     }
 
     /// The time since the rulebook in force was last known to be the newest. `None` before the first load.
@@ -157,8 +173,8 @@ mod tests {
         held.confirm(Duration::ZERO);
         held.announced();
         assert!(!held.is_stale(), "there is time");
-        let announced = held.announced_ms.load(Ordering::Relaxed);
-        held.announced_ms.store(announced - 6_000, Ordering::Relaxed);
+        let announced = held.announcements().expect("one").first_ms;
+        held.announcements().as_mut().expect("one").first_ms = announced - 6_000;
         held.announced();
         assert!(held.is_stale(), "a later announcement extends no deadline");
         assert!(!held.refuses(), "announcements are not trusted that far");
@@ -166,6 +182,25 @@ mod tests {
         assert!(held.is_stale(), "that poll had begun before the announcement");
         held.confirm(Duration::from_secs(1));
         assert!(!held.is_stale());
+    }
+
+    #[test]
+    fn announcement_during_a_poll_that_confirms_an_earlier_one_has_a_deadline_of_its_own() {
+        let held = Held::default();
+        let now = ms(held.started.elapsed());
+        let announce = |first_s: i64, last_s: i64| {
+            let (first_ms, last_ms) = (now - first_s * 1_000, now - last_s * 1_000);
+            *held.announcements() = Some(Announced { first_ms, last_ms });
+        };
+        announce(9, 7);
+        // The poll began between both.
+        held.confirm(Duration::from_secs(8));
+        assert!(held.is_stale(), "the later change is possibly not in force");
+        announce(9, 2);
+        held.confirm(Duration::from_secs(8));
+        assert!(!held.is_stale(), "there is time");
+        held.confirm(Duration::ZERO);
+        assert_eq!(*held.announcements(), None);
     }
 
     #[test]
