@@ -61,6 +61,8 @@ pub(crate) struct Server(Option<ServerAddress>);
 const COMPARE_EVERY: Duration = Duration::from_secs(1);
 /// The age up to which their answer is used for that comparison.
 const COMPARED_AGE: Duration = Duration::from_millis(900);
+/// The same interval while Sentinels replace the primary: what the old one still admits, the new one does not count.
+const COMPARE_EVERY_WHILE_MOVING: Duration = Duration::from_millis(100);
 /// The age up to which it is used for a new connection.
 const CONNECT_AGE: Duration = Duration::from_millis(100);
 
@@ -157,14 +159,19 @@ impl Client {
     /// Whether this server is still the primary. The Sentinels or the nodes of the cluster are queried at most about once per
     /// second; a single server is always the primary.
     pub(crate) async fn is_current(&self, server: &Server) -> bool {
+        self.is_current_by(server, COMPARED_AGE).await
+    }
+
+    /// The same by an answer that is not older than this.
+    async fn is_current_by(&self, server: &Server, age_max: Duration) -> bool {
         // Without an answer there is no reason to leave a server that answers.
         match (&*self.target, &server.0) {
             (Target::Sentinels(sentinels), Some(primary)) => {
-                let present = sentinels.primary(COMPARED_AGE).await;
+                let present = sentinels.primary(age_max).await;
                 present.map_or(true, |present| present == *primary)
             }
             (Target::Cluster(cluster), Some(primary)) => {
-                let map = cluster.map(COMPARED_AGE).await;
+                let map = cluster.map(age_max).await;
                 map.map_or(true, |map| self.scope.permits(&map, primary))
             }
             _ => true,
@@ -176,8 +183,19 @@ impl Client {
         if server.0.is_none() {
             return std::future::pending().await;
         }
-        while self.is_current(server).await {
-            sleep(COMPARE_EVERY).await;
+        let mut age_max = COMPARED_AGE;
+        while self.is_current_by(server, age_max).await {
+            let moving = self.moving().await;
+            age_max = if moving { COMPARE_EVERY_WHILE_MOVING / 2 } else { COMPARED_AGE };
+            sleep(if moving { COMPARE_EVERY_WHILE_MOVING } else { COMPARE_EVERY }).await;
+        }
+    }
+
+    /// Whether Sentinels were replacing the primary when they were last queried.
+    async fn moving(&self) -> bool {
+        match &*self.target {
+            Target::Sentinels(sentinels) => sentinels.moving().await,
+            Target::Server(_) | Target::Cluster(_) => false,
         }
     }
 

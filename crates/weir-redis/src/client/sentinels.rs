@@ -29,6 +29,8 @@ struct Known {
     answer: Option<Answer>,
     /// The time and the error of the last query.
     asked: Option<(Instant, Option<RedisError>)>,
+    /// Whether a Sentinel led a failover then.
+    moving: bool,
 }
 
 /// The fields of a primary, and its address.
@@ -40,10 +42,14 @@ struct Answer {
     /// The number of the configuration. Each failover has a greater one.
     epoch: u64,
     primary: ServerAddress,
+    /// Whether the Sentinel leads a failover.
+    moving: bool,
 }
 
 /// The error of a Sentinel that does not know the name.
 const UNKNOWN_NAME: &str = "No such master";
+/// The flag of a primary that a Sentinel is replacing.
+const FAILING_OVER: &str = "failover_in_progress";
 
 impl Sentinels {
     pub(super) fn new(
@@ -67,7 +73,7 @@ impl Sentinels {
         let (answers, _) = self.query_all().await;
         let (answered, count) = (answers.len(), self.nodes.len());
         match newest(answers, None, count) {
-            Some(Answer { epoch, primary }) => format!(
+            Some(Answer { epoch, primary, .. }) => format!(
                 "{answered} of {count} Sentinels answer; `{}` is {primary} (epoch {epoch})",
                 self.name
             ),
@@ -86,6 +92,7 @@ impl Sentinels {
         let fresh = known.asked.as_ref().is_some_and(|(at, _)| at.elapsed() <= age_max);
         if !fresh {
             let (answers, error) = self.query_all().await;
+            known.moving = answers.iter().any(|answer| answer.moving);
             if let Some(newest) = newest(answers, known.answer.as_ref(), self.nodes.len()) {
                 if known.answer.as_ref().is_some_and(|before| before.primary != newest.primary) {
                     let ServerAddress { host, port } = &newest.primary;
@@ -100,6 +107,11 @@ impl Sentinels {
             (None, Some((_, Some(error)))) => Err(error.clone()),
             (None, _) => Err(RedisError::Away),
         }
+    }
+
+    /// Whether a Sentinel led a failover when they were last queried.
+    pub(super) async fn moving(&self) -> bool {
+        self.known.lock().await.moving
     }
 
     /// Whether a Sentinel knows the name of the primary. An error means that none answered.
@@ -125,7 +137,8 @@ async fn query(sentinel: &QueriedServer, name: &str) -> Result<Answer, RedisErro
     let (state, (host, port)): Addresses = sentinel.query(&both).await?;
     let epoch = state.get("config-epoch").and_then(|epoch| epoch.parse().ok());
     let epoch = epoch.ok_or(RedisError::BadReply("a sentinel without an epoch"))?;
-    Ok(Answer { epoch, primary: ServerAddress { host, port } })
+    let moving = state.get("flags").is_some_and(|flags| flags.contains(FAILING_OVER));
+    Ok(Answer { epoch, primary: ServerAddress { host, port }, moving })
 }
 
 /// The answer with the newest configuration, or `None` if it is older than the known one. A majority of the Sentinels can
@@ -142,7 +155,8 @@ mod tests {
     use super::*;
 
     fn answer(epoch: u64, port: u16) -> Answer {
-        Answer { epoch, primary: ServerAddress { host: "host".to_owned(), port } }
+        let primary = ServerAddress { host: "host".to_owned(), port };
+        Answer { epoch, primary, moving: false }
     }
 
     #[test]

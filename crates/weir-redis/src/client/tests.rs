@@ -213,7 +213,12 @@ async fn every_user_of_redis_follows_a_planned_failover() {
     assert_eq!(attempts.admit(&budget, now, 60_000).await.expect("redis"), Ok(()));
 
     let before = fixture.primary().await;
-    fixture.fail_over().await;
+    assert!(!fixture.client.moving().await);
+    let noticed = until("the failover is noticed", async || {
+        let Target::Sentinels(sentinels) = &*fixture.client.target else { return false };
+        sentinels.primary(Duration::ZERO).await.is_ok() && sentinels.moving().await
+    });
+    tokio::join!(fixture.fail_over(), noticed);
     until_woken(Wake::Disconnected(Buckets::NONE)).await;
     until_woken(Wake::Subscribed(Buckets::ALL)).await;
     signal.announce(2);
