@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use weir_domain::time::{Clock, Timestamp};
 
-use crate::state::Monotonic;
+use crate::monotonic::Monotonic;
 
 /// The clock of a gate. Reading it takes no lock.
 #[derive(Debug)]

@@ -38,6 +38,7 @@ mod lease_keeper;
 mod leases;
 mod local;
 mod meters;
+mod monotonic;
 mod open_holds;
 mod primary_meters;
 mod refused_callers;

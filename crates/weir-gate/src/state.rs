@@ -3,7 +3,6 @@
 use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 use weir_domain::time::Clock;
@@ -21,6 +20,7 @@ use crate::heavy_matching::HeavyMatching;
 use crate::leases::Leases;
 use crate::local::Local;
 use crate::meters::Meters;
+use crate::monotonic::Monotonic;
 use crate::open_holds::OpenHolds;
 use crate::round_trip::RoundTrip;
 use crate::rulebook::Held;
@@ -86,10 +86,6 @@ pub struct GateParts {
 pub struct Random(Arc<Fill>);
 
 type Fill = dyn Fn(&mut [u8]) + Send + Sync;
-
-/// A clock that never steps: the system's, unless a test supplies another.
-#[derive(Clone, Default)]
-pub(crate) struct Monotonic(Option<Arc<dyn Fn() -> Instant + Send + Sync>>);
 
 impl GateState {
     /// A gate that has not loaded a rulebook yet.
@@ -174,22 +170,6 @@ impl GateState {
     }
 }
 
-impl Monotonic {
-    #[cfg(test)]
-    pub(crate) fn new(now: impl Fn() -> Instant + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(now)))
-    }
-
-    pub(crate) fn now(&self) -> Instant {
-        self.at(Instant::now())
-    }
-
-    /// The time at `instant`, which was just read.
-    pub(crate) fn at(&self, instant: Instant) -> Instant {
-        self.0.as_ref().map_or(instant, |now| now())
-    }
-}
-
 impl Random {
     /// A source that fills slices with `fill`.
     pub fn new(fill: impl Fn(&mut [u8]) + Send + Sync + 'static) -> Self {
@@ -207,12 +187,6 @@ impl Random {
 impl fmt::Debug for Random {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Random")
-    }
-}
-
-impl fmt::Debug for Monotonic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Monotonic")
     }
 }
 

@@ -20,7 +20,8 @@ use weir_wire::stored::{StoredRule, StoredTenant};
 
 use crate::caller::Caller;
 use crate::decide::decide;
-use crate::state::{GateState, Monotonic};
+use crate::monotonic::Monotonic;
+use crate::state::GateState;
 
 pub(super) const WINDOW_MS: u64 = 60_000;
 const START_US: u64 = 1_763_726_400_000_000;
