@@ -62,7 +62,11 @@ fn namespace(rules: Vec<Arc<ActiveRule>>) -> Namespace {
 }
 
 fn charged(matched: Matched) -> Vec<RuleId> {
-    let Matched::Charged(charges) = matched else { panic!("rules that limit") };
+    let charges = match matched {
+        Matched::Charged(charges) => charges,
+        Matched::Unmatched(_) => Vec::new(),
+        _ => panic!("rules that limit"),
+    };
     charges.iter().map(|charge| charge.active.id).collect()
 }
 

@@ -254,7 +254,8 @@ impl TallyAccumulator {
         }
         let interned = self.intern(name);
         let names = self.unknown.1.entry(tenant).or_default();
-        if names.len() >= UNKNOWN_NAMESPACES_MAX && !names.contains(name) {
+        // The empty name stands for the others.
+        if name.is_empty() || names.len() >= UNKNOWN_NAMESPACES_MAX && !names.contains(name) {
             return self.intern("");
         }
         names.insert(Arc::clone(&interned));
