@@ -94,7 +94,7 @@ impl Condition {
             Test::Prefix => value.starts_with(self.text()),
             Test::Suffix => value.ends_with(self.text()),
             Test::Cidr(networks) => {
-                address_or_network(value).is_some_and(|inside| is_covered(networks, &inside))
+                address_or_network(value).is_some_and(|inside| contained_in(networks, &inside))
             }
             #[cfg(feature = "regex")]
             Test::Regex(pattern) => pattern.matches(value),
@@ -213,9 +213,9 @@ fn networks(texts: &[String]) -> Result<Vec<IpNet>, String> {
 }
 
 /// Whether a network lies inside one of these, which are sorted and disjoint.
-fn is_covered(networks: &[IpNet], network: &IpNet) -> bool {
-    let after = networks.partition_point(|other| other.addr() <= network.addr());
-    after.checked_sub(1).is_some_and(|at| networks[at].contains(network))
+fn contained_in(networks: &[IpNet], inside: &IpNet) -> bool {
+    let after = networks.partition_point(|network| network.addr() <= inside.addr());
+    after.checked_sub(1).is_some_and(|at| networks[at].contains(inside))
 }
 
 /// Refuses networks that can be read in more than one way: with leading zeros, or with bits set behind the prefix.

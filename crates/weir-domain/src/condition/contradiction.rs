@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Condition, Test, is_covered};
+use super::{Condition, Test, contained_in};
 
 /// The first condition that cannot hold together with those before it on the same attribute. Of regular expressions, only
 /// those beside a list of values are tested.
@@ -50,7 +50,7 @@ fn agree(a: &Condition, b: &Condition) -> bool {
         (Test::Prefix, Test::Prefix) if b.negated => !a.text().starts_with(b.text()),
         (Test::Suffix, Test::Suffix) if b.negated => !a.text().ends_with(b.text()),
         (Test::Cidr(a), Test::Cidr(others)) if b.negated => {
-            a.iter().any(|network| !is_covered(others, network))
+            a.iter().any(|network| !contained_in(others, network))
         }
         (Test::Prefix, Test::Prefix) => {
             a.text().starts_with(b.text()) || b.text().starts_with(a.text())
@@ -59,8 +59,8 @@ fn agree(a: &Condition, b: &Condition) -> bool {
             a.text().ends_with(b.text()) || b.text().ends_with(a.text())
         }
         (Test::Cidr(a), Test::Cidr(b)) => {
-            a.iter().any(|network| is_covered(b, network))
-                || b.iter().any(|network| is_covered(a, network))
+            a.iter().any(|network| contained_in(b, network))
+                || b.iter().any(|network| contained_in(a, network))
         }
         _ => true,
     }
