@@ -177,7 +177,7 @@ async fn summary_names_checks_that_met_no_rule_their_reason_and_unknown_namespac
     let plane = Plane::start().await;
     let ada = plane.member("ada@example.com").await;
     let limits = json!([{ "algorithm": "fixed_window", "limit": 5, "window_ms": 1000 }]);
-    let body = json!({ "name": "login", "count_by": ["user"], "limits": limits });
+    let body = json!({ "name": "login", "count_by": [{ "attribute": "user", "as": "lower" }], "limits": limits });
     plane.by(&ada, "POST", "rules").json(&body).send().await.expect(201);
     let now = minute(&plane);
     let wrote = Wrote::of(&ada, now);

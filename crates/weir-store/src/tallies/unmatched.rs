@@ -33,8 +33,8 @@ impl Tallies<'_> {
     ) -> Result<BTreeMap<String, UnmatchedTally>, StoreError> {
         let attributes = sqlx::query_scalar!(
             r#"-- tallies.counted_attributes
-            SELECT DISTINCT a.name AS "name!"
-            FROM rules r CROSS JOIN LATERAL jsonb_array_elements_text(r.spec -> 'count_by') AS a (name)
+            SELECT DISTINCT coalesce(counted ->> 'attribute', counted #>> '{}') AS "name!"
+            FROM rules r CROSS JOIN LATERAL jsonb_array_elements(r.spec -> 'count_by') AS counted
             WHERE r.tenant_id = $1
             LIMIT 1000"#,
             uuid(tenant_id.to_u128()),
