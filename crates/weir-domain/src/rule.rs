@@ -82,7 +82,9 @@ impl Rule {
                 _ if form == Form::Plain => {}
                 Some(Operand::One(value)) => *value = form.of(value).into_owned(),
                 Some(Operand::Many(values)) => {
-                    values.iter_mut().for_each(|value| *value = form.of(value).into_owned());
+                    for value in values.iter_mut() {
+                        *value = form.of(value).into_owned();
+                    }
                 }
                 None => {}
             }

@@ -58,7 +58,9 @@ pub fn schemas_with_bounds(document: &OpenApi) -> Value {
                 let attribute = json!({ "pattern": ATTRIBUTE });
                 let variants = schema.get_mut("oneOf").and_then(Value::as_array_mut);
                 let name = variants.and_then(|variants| variants.first_mut());
-                name.into_iter().for_each(|name| merge(name, &attribute));
+                if let Some(name) = name {
+                    merge(name, &attribute);
+                }
             }
             if name == "CostBody" {
                 bound_cost(schema);

@@ -116,7 +116,7 @@ fn unmatched(found: BTreeMap<String, UnmatchedTally>) -> Vec<UnmatchedChecks> {
             });
         }
     }
-    all.sort_by(|a, b| b.unmatched.cmp(&a.unmatched));
+    all.sort_by_key(|namespace| std::cmp::Reverse(namespace.unmatched));
     all.truncate(UNMATCHED_MAX);
     all
 }

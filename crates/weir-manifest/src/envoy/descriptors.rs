@@ -144,7 +144,7 @@ fn exclusions(
             None => {}
             Some(_) if value.is_some_and(|value| !precedes || are_disjoint(value, other)) => {}
             Some((prefix, "")) => {
-                conditions.push(rule::condition(attribute, Op::NotPrefix, prefix))
+                conditions.push(rule::condition(attribute, Op::NotPrefix, prefix));
             }
             Some(("", suffix)) if !suffix.contains('*') => {
                 conditions.push(rule::condition(attribute, Op::NotSuffix, suffix));
