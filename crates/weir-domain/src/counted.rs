@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::net::{IpAddr, Ipv6Addr};
 
 use crate::address;
+#[cfg(feature = "regex")]
 use crate::email::{self, EmailAddress};
 
 /// The bits of an IPv6 address that [`Form::Address`] counts by default: the network that one customer has.
@@ -79,7 +80,11 @@ impl Form {
         match self {
             Self::Plain => Cow::Borrowed(value),
             Self::Address { ipv6_prefix } => address(value, ipv6_prefix),
+            #[cfg(not(feature = "regex"))]
+            Self::Lower | Self::Email => Cow::Borrowed(value),
+            #[cfg(feature = "regex")]
             Self::Lower => lower(value),
+            #[cfg(feature = "regex")]
             Self::Email => match EmailAddress::parse(value.trim()) {
                 Ok(email) if email.as_str() != value => Cow::Owned(email.into_string()),
                 Ok(_) => Cow::Borrowed(value),
@@ -111,6 +116,7 @@ fn network(address: Ipv6Addr, bits: u8) -> String {
     if bits == 128 { network.to_string() } else { format!("{network}/{bits}") }
 }
 
+#[cfg(feature = "regex")]
 fn lower(value: &str) -> Cow<'_, str> {
     let text = value.trim();
     if text.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {

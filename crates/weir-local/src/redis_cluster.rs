@@ -131,9 +131,10 @@ impl RedisCluster {
     /// slots.
     pub fn fail_over(&self, primary: usize) -> Result<(), LocalError> {
         let id = self.id(primary)?;
-        let view = self.view().unwrap_or_default();
-        let replica = view.into_iter().find(|node| node.follows == id);
-        let replica = replica.ok_or(LocalError::NotRunning)?;
+        let replica = || self.view()?.into_iter().find(|node| node.follows == id);
+        // Nodes learn from each other which one is a replica of which.
+        await_that("replica", || replica().is_some())?;
+        let replica = replica().ok_or(LocalError::NotRunning)?;
         let replica =
             self.nodes.iter().find(|node| reply(node, "CLUSTER MYID").contains(&replica.id));
         let replica = replica.ok_or(LocalError::NotRunning)?;
