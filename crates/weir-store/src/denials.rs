@@ -52,8 +52,8 @@ pub struct DenialFilter {
     pub rule_id: Option<RuleId>,
     /// Only entries after this one.
     pub newer_than: Option<DenialId>,
-    /// Only entries whose subject consists of some of these attributes, as a JSON object.
-    pub subject_of: Option<Value>,
+    /// Only entries whose subject consists of some of the attributes of one of these JSON objects.
+    pub subject_of: Option<Vec<Value>>,
     /// Only entries of these namespaces.
     pub namespaces: Option<Vec<String>>,
 }
@@ -152,7 +152,7 @@ impl<'t> Denials<'t> {
                     AND ($2::uuid IS NULL OR rule_id = $2)
                     AND ($3::uuid IS NULL OR id < $3)
                     AND ($4::uuid IS NULL OR id > $4)
-                    AND ($6::jsonb IS NULL OR (subject <> '{}' AND subject <@ $6))
+                    AND ($6::jsonb[] IS NULL OR (subject <> '{}' AND subject <@ ANY($6)))
                     AND ($7::text[] IS NULL OR namespace = ANY($7))
                 ORDER BY id DESC
                 LIMIT $5
@@ -163,7 +163,7 @@ impl<'t> Denials<'t> {
             page.after.map(|id| uuid(id.to_u128())),
             filter.newer_than.map(|id| uuid(id.to_u128())),
             page.fetch(),
-            filter.subject_of,
+            filter.subject_of.as_deref(),
             filter.namespaces.as_deref(),
         )
         .fetch_all(self.conn)

@@ -16,14 +16,14 @@ pub(super) async fn history(
     tx: &mut Tx,
     tenant_id: TenantId,
     rule_ids: Vec<RuleId>,
-    subject: Value,
+    subjects: Vec<Value>,
     now: Timestamp,
 ) -> Result<SubjectHistory, ControlError> {
     let at = |step: i64| Timestamp::from_millis(step * SKETCH_MS);
     let last = now.as_millis().div_euclid(SKETCH_MS);
     let first = last + 1 - i64::try_from(STEPS).unwrap_or(0);
     let (from, to) = (at(first), at(last + 1));
-    let filter = HistoryFilter { tenant_id, rule_ids, subject, from, to };
+    let filter = HistoryFilter { tenant_id, rule_ids, subjects, from, to };
     let counted = tx.top_subjects().history(&filter).await?;
     let column = |of: fn(&SubjectSpan) -> u64| {
         let mut steps = vec![0; STEPS];

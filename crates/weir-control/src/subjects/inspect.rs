@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use axum::extract::State;
 use futures_util::future::try_join_all;
+use serde_json::{Map, Value};
 use weir_domain::id::{OverrideId, TenantId};
 use weir_domain::overrides::override_keys;
 use weir_domain::request::{DEFAULT_NAMESPACE, Operation, Request, RequestDraft};
@@ -20,7 +21,6 @@ use weir_wire::subjects::{
 };
 
 use crate::actor::{By, InNamespaces, Viewer};
-use crate::answers::to_value;
 use crate::error::ControlError;
 use crate::overrides::override_answer;
 use crate::rule_service::{
@@ -57,10 +57,9 @@ pub(crate) async fn inspect(
     // The list of rules shows unreadable rules as such.
     rows.retain(|row| CheckedRule::stored(row).is_ok());
     let overrides = overrides(&mut tx, tenant_id, &rows, &body.attributes).await?;
-    let shown = |(name, value): (&String, &String)| (name.clone(), shown_value(value).to_owned());
-    let shown: BTreeMap<_, _> = body.attributes.iter().map(shown).collect();
+    let spellings = spellings(&rows, &body.attributes)?;
     let filter = DenialFilter {
-        subject_of: Some(to_value(&shown)?),
+        subject_of: Some(spellings.clone()),
         namespaces,
         ..DenialFilter::of(tenant_id)
     };
@@ -68,7 +67,7 @@ pub(crate) async fn inspect(
     let denials = tx.denials().list(&filter, &page).await?;
     let history = if body.history {
         let of_rules = rows.iter().map(|row| row.id).collect();
-        Some(history(&mut tx, tenant_id, of_rules, to_value(&shown)?, control.clock.now()).await?)
+        Some(history(&mut tx, tenant_id, of_rules, spellings, control.clock.now()).await?)
     } else {
         None
     };
@@ -97,6 +96,28 @@ fn check(body: &InspectSubjectBody) -> Result<(), Problem> {
     };
     Request::parse(draft).map_err(|wrong| Problem::invalid(FieldProblem::list(wrong)))?;
     Ok(())
+}
+
+/// The subject as it was sent, and in the forms in which the rules count it, as statistics show it.
+fn spellings(
+    rows: &[RuleRow],
+    attributes: &BTreeMap<String, String>,
+) -> Result<Vec<Value>, ControlError> {
+    let shown = |value: &str| Value::from(shown_value(value));
+    let sent: Map<_, _> =
+        attributes.iter().map(|(name, value)| (name.clone(), shown(value))).collect();
+    let mut spellings = vec![Value::Object(sent)];
+    for row in rows {
+        let rule = CheckedRule::stored(row)?.rule;
+        let subject = subject_of(&rule, attributes);
+        let names = rule.count_by().iter().map(|counted| counted.attribute.clone());
+        let values = subject_values(&rule, &subject)?;
+        let spelling = Value::Object(names.zip(values.iter().map(|value| shown(value))).collect());
+        if !spellings.contains(&spelling) {
+            spellings.push(spelling);
+        }
+    }
+    Ok(spellings)
 }
 
 /// The overrides that can apply to the subject, of all these rules.

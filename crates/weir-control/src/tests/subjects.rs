@@ -354,15 +354,20 @@ async fn a_subject_is_found_by_each_spelling_of_its_form() {
     let again = plane.by(&ada, "POST", "overrides").json(&own("2001:db8:1:2::8")).send().await;
     assert_eq!(again.status, 409, "one override for each subject");
 
+    wrote_history(&plane, &ada, &id, &json!({ "ip": "2001:db8:1:2::/64" })).await;
     for ip in ["2001:db8:1:2::9", "2001:db8:1:2::/64"] {
-        let seen = inspect(&plane, &ada, json!({ "ip": ip })).await.expect(200);
+        let body = json!({ "attributes": { "ip": ip }, "history": true });
+        let seen = plane.by(&ada, "POST", "subjects/inspect").json(&body).send().await.expect(200);
+        assert_eq!(seen.body["denials"].as_array().map(Vec::len), Some(50), "{ip}");
+        let denied = seen.body["history"]["denied"].as_array().expect("a list");
+        assert!(denied.iter().any(|count| *count == 499), "{ip}: {denied:?}");
         let found = &seen.body["data"][0];
         assert_eq!(found["limits"][0]["limit"], 7, "{ip}: {found}");
         assert_eq!(found["subject"]["ip"], "2001:db8:1:2::/64");
         assert_eq!(found["count_by"], counted);
     }
     let test = json!({ "namespace": "default", "attributes": { "ip": "2001:db8:1:2::1" } });
-    let tested = plane.by(&ada, "POST", "tester").json(&test).send().await.expect(200);
+    let tested = plane.by(&ada, "POST", "test").json(&test).send().await.expect(200);
     assert_eq!(tested.body["rules"][0]["limits"][0]["limit"], 7, "{}", tested.body);
 
     let plain = per_day("per-address", &json!(["ip"]), 5);

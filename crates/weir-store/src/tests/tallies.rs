@@ -512,7 +512,7 @@ async fn history_of_a_subject_knows_what_its_sketches_can_be_missing() {
     let filter = HistoryFilter {
         tenant_id,
         rule_ids: vec![rule_id],
-        subject: json!({ "user": "u-1", "ip": "::1" }),
+        subjects: vec![json!({ "user": "u-1", "ip": "::1" })],
         from: span(9),
         to: span(0),
     };
@@ -522,7 +522,7 @@ async fn history_of_a_subject_knows_what_its_sketches_can_be_missing() {
         known.iter().map(|span| (span.at, span.denied, span.shadow_denied, span.unknown)).collect();
     // The floor of the second gate is less than what its sketch does not name.
     assert_eq!(seen, [(span(3), 26, 4, 0), (span(2), 100, 0, 90), (span(1), 0, 0, 70)]);
-    let of_nobody = HistoryFilter { subject: json!({ "user": "u-3" }), ..filter.clone() };
+    let of_nobody = HistoryFilter { subjects: vec![json!({ "user": "u-3" })], ..filter.clone() };
     let known = tx.top_subjects().history(&of_nobody).await.unwrap().counts;
     let unknown: Vec<_> = known.iter().map(|span| (span.denied, span.unknown)).collect();
     assert_eq!(unknown, [(0, 90), (0, 70)], "the first gate knows that there are none");

@@ -17,8 +17,8 @@ pub struct HistoryFilter {
     pub tenant_id: TenantId,
     /// The rules that count the subject.
     pub rule_ids: Vec<RuleId>,
-    /// The attributes of the subject, as a JSON object. Each rule counts by some of them.
-    pub subject: Value,
+    /// The attributes of the subject, as JSON objects: one for each spelling. Each rule counts by some of them.
+    pub subjects: Vec<Value>,
     /// The start of the range.
     pub from: Timestamp,
     /// The end of the range.
@@ -68,14 +68,14 @@ impl TopSubjects<'_> {
                     s.boot_id,
                     min(s.missing) AS missing,
                     sum(e.denied) AS denied,
-                    sum(e.denied) FILTER (WHERE e.subject <@ $5) AS own,
+                    sum(e.denied) FILTER (WHERE e.subject <@ ANY($5)) AS own,
                     sum(
                         CASE
                             WHEN e.shadow IS NOT NULL THEN e.shadow
                             WHEN r.spec ->> 'mode' = 'shadow' THEN e.denied
                             ELSE 0
                         END
-                    ) FILTER (WHERE e.subject <@ $5) AS shadow
+                    ) FILTER (WHERE e.subject <@ ANY($5)) AS shadow
                 FROM sketches s
                 LEFT JOIN LATERAL jsonb_to_recordset(s.entries)
                     AS e (rule uuid, subject jsonb, denied bigint, shadow bigint)
@@ -127,7 +127,7 @@ impl TopSubjects<'_> {
             stored(filter.from),
             stored(filter.to),
             &rule_ids,
-            filter.subject,
+            &filter.subjects,
         )
         .fetch_all(self.conn)
         .await?;
