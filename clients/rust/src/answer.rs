@@ -189,6 +189,27 @@ pub(crate) fn read_batch(content: &[u8], count: usize) -> Result<Vec<Answer>, Er
     if results.len() == count { Ok(results) } else { Err(invalid(&format!("not {count} entries"))) }
 }
 
+/// Reads this number of entries, of which each is an answer or not.
+pub(crate) fn read_batch_entries(
+    content: &[u8],
+    count: usize,
+) -> Result<Vec<Result<Answer, Error>>, Error> {
+    #[derive(Deserialize)]
+    struct Entries {
+        results: Vec<serde_json::Value>,
+    }
+    let Entries { results } = read(content)?;
+    if results.len() != count {
+        return Err(invalid(&format!("not {count} entries")));
+    }
+    let answer = |entry| serde_json::from_value(entry).map_err(|error| invalid(&error.to_string()));
+    // Without this, a struct could be read from a list.
+    let object = |entry: serde_json::Value| {
+        if entry.is_object() { answer(entry) } else { Err(invalid("not an object")) }
+    };
+    Ok(results.into_iter().map(object).collect())
+}
+
 pub(crate) fn read<T: DeserializeOwned>(content: &[u8]) -> Result<T, Error> {
     // The parser does not look at texts of unknown fields.
     let text = std::str::from_utf8(content).map_err(|error| invalid(&error.to_string()))?;

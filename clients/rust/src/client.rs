@@ -6,13 +6,12 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::answer::{Answer, read_answer, read_batch};
+use crate::batcher::{BATCH_MAX, Batcher};
 use crate::cache::DenialCache;
 use crate::error::{Error, Kind};
 use crate::options::{Options, WrongOption};
 use crate::request::CheckRequest;
 use crate::transport::Transport;
-
-const BATCH_MAX: usize = 100;
 
 /// A client of Weir's gates. Holds no limits: every decision is a gate's, or that of [`crate::OnError`]. Clones share connections and
 /// cached denials.
@@ -24,8 +23,9 @@ pub struct Weir {
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) options: Options,
-    pub(crate) transport: Transport,
+    pub(crate) transport: Arc<Transport>,
     pub(crate) cache: DenialCache,
+    batcher: Batcher,
 }
 
 #[derive(Serialize)]
@@ -33,9 +33,8 @@ struct Batch<'a> {
     checks: &'a [CheckRequest],
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Call {
-    Check,
+#[derive(Clone, Copy)]
+enum Report {
     Record,
     Refund,
 }
@@ -44,24 +43,31 @@ impl Weir {
     /// A client, or the option that is wrong.
     pub fn new(options: Options) -> Result<Self, WrongOption> {
         let options = options.checked()?;
-        let transport = Transport::new(&options)?;
+        let transport = Arc::new(Transport::new(&options)?);
         let cache = DenialCache::new(options.cache_size);
-        Ok(Self { shared: Arc::new(Shared { options, transport, cache }) })
+        let batcher = Batcher::new(options.clone(), Arc::clone(&transport));
+        Ok(Self { shared: Arc::new(Shared { options, transport, cache, batcher }) })
     }
 
     /// Asks whether an action is allowed, and takes its cost if it is. A denial is an answer, not an error.
     ///
     /// If no gate decides, [`crate::OnError`] does and the answer's `degraded` is [`crate::Degraded::Client`]. The only error is of the
-    /// kind [`Kind::Refused`]: the request itself is wrong.
+    /// kind [`Kind::Refused`]: the request itself is wrong. Checks that begin during others travel together.
     pub async fn check(&self, request: &CheckRequest) -> Result<Answer, Error> {
-        let Shared { options, cache, .. } = &*self.shared;
-        let (sent_at, generation) = ((options.now)(), cache.generation());
+        let Shared { options, cache, batcher, .. } = &*self.shared;
+        let generation = cache.generation();
         let key = request.cache_key();
-        if let Some(answer) = key.as_ref().and_then(|key| cache.get(key, sent_at)) {
+        if let Some(answer) = key.as_ref().and_then(|key| cache.get(key, (options.now)())) {
             return Ok(answer);
         }
-        match self.decide(Call::Check, request).await {
-            Ok(answer) => {
+        let mut sent = request.clone();
+        if options.retry {
+            sent = sent.with_retry_key();
+        }
+        let repeatable = sent.peek || sent.idempotency_key.is_some();
+        let json = serde_json::to_vec(&sent).expect("maps of texts are JSON");
+        match batcher.ask(json, repeatable).await {
+            Ok((answer, sent_at)) => {
                 if let Some(key) = key {
                     cache.insert(key, &answer, sent_at, generation);
                 }
@@ -79,13 +85,13 @@ impl Weir {
     /// Takes units that were used already, even if fewer are left. Fails if no gate confirms it. `charged` of the answer is the number of
     /// units that each matching limit took. It is 0 while Redis is away, and `buffered` says whether the gate charges them later.
     pub async fn record(&self, request: &CheckRequest) -> Result<Answer, Error> {
-        self.decide(Call::Record, request).await
+        self.report(Report::Record, request).await
     }
 
     /// Returns units to every matching limit. Fails if no gate confirms it. With the charge of the answer to the check, units return only
     /// where they were taken: not to a window that began later.
     pub async fn refund(&self, request: &CheckRequest) -> Result<Answer, Error> {
-        let outcome = self.decide(Call::Refund, request).await;
+        let outcome = self.report(Report::Refund, request).await;
         // Any cached denial may have ended, because rules count by some of the attributes only.
         self.shared.cache.clear();
         outcome
@@ -107,8 +113,8 @@ impl Weir {
         }
     }
 
-    /// Checks until the action is allowed, and waits as the answers say. Returns the denial if the action cannot be allowed before
-    /// `longest`. The delay of a leaky bucket is waited for in full, because its units are already taken.
+    /// Checks until the action is allowed, and waits as the answers say, after a denial up to `retry_spread` longer. Returns the denial if
+    /// the action cannot be allowed before `longest`. The delay of a leaky bucket is waited for in full, because its units are already taken.
     pub async fn wait(&self, request: &CheckRequest, longest: Duration) -> Result<Answer, Error> {
         let Options { now, sleep, .. } = &self.shared.options;
         let begun = now();
@@ -116,11 +122,14 @@ impl Weir {
             let answer = self.check(request).await?;
             let ms = if answer.allowed { Some(answer.delay_ms) } else { answer.retry_after_ms };
             let Some(pause) = ms.map(Duration::from_millis) else { return Ok(answer) };
-            if !answer.allowed && now() - begun + pause > longest {
-                return Ok(answer);
-            }
+            let left = longest.checked_sub(now() - begun + pause);
+            let spread = match left {
+                _ if answer.allowed => Duration::ZERO,
+                Some(left) => self.spread(pause).min(left),
+                None => return Ok(answer),
+            };
             if !pause.is_zero() {
-                sleep(pause).await;
+                sleep(pause + spread).await;
             }
             if answer.allowed {
                 return Ok(answer);
@@ -128,18 +137,24 @@ impl Weir {
         }
     }
 
-    async fn decide(&self, call: Call, request: &CheckRequest) -> Result<Answer, Error> {
+    /// A random time after a promise, so that those who were denied together do not return together.
+    fn spread(&self, promise: Duration) -> Duration {
+        let Options { retry_spread, random, .. } = &self.shared.options;
+        let spread = promise.min(*retry_spread).mul_f64(random().clamp(0.0, 1.0));
+        Duration::from_millis(u64::try_from(spread.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    async fn report(&self, report: Report, request: &CheckRequest) -> Result<Answer, Error> {
         let Shared { options, transport, .. } = &*self.shared;
         let mut request = request.clone();
         // Only a check can be a peek.
-        request.peek &= call == Call::Check;
+        request.peek = false;
         if options.retry {
             request = request.with_retry_key();
         }
-        let repeatable = options.retry || request.peek;
-        let (status, content) = transport.post(call.path(), &request, repeatable).await?;
+        let (status, content) = transport.post(report.path(), &request, options.retry).await?;
         let answer = read_answer(&content)?;
-        if call.fits(status, &answer) { Ok(answer) } else { Err(Error::does_not_fit(status)) }
+        if report.fits(status, &answer) { Ok(answer) } else { Err(Error::does_not_fit(status)) }
     }
 
     async fn decide_batch(&self, requests: &[CheckRequest]) -> Result<Vec<Answer>, Error> {
@@ -168,10 +183,9 @@ impl Weir {
     }
 }
 
-impl Call {
+impl Report {
     fn path(self) -> &'static str {
         match self {
-            Self::Check => "/check",
             Self::Record => "/record",
             Self::Refund => "/refund",
         }
@@ -181,7 +195,6 @@ impl Call {
     fn fits(self, status: u16, answer: &Answer) -> bool {
         match self {
             _ if status == 429 => !answer.allowed,
-            Self::Check => answer.allowed,
             // A record names the units that it took.
             Self::Record => answer.charged.is_some(),
             // A report is no admission, so it is 200 either way.

@@ -15,6 +15,8 @@ pub enum Kind {
     Status,
     /// It is not the answer of a gate.
     Answer,
+    /// `max_waiting` checks wait already.
+    Overload,
     /// The gate refused the request itself (400, 413, 415, 422). The program must send another one.
     Refused,
 }
@@ -91,6 +93,10 @@ impl Error {
             request_id: document.request_id,
             fields: document.fields,
         }
+    }
+
+    pub(crate) fn late() -> Self {
+        Self::new(Kind::Timeout, "the gate did not answer in time")
     }
 
     pub(crate) fn does_not_fit(status: u16) -> Self {

@@ -8,6 +8,7 @@ mod address;
 mod answer;
 #[cfg(feature = "axum")]
 pub mod axum;
+mod batcher;
 mod cache;
 mod client;
 mod deferral;

@@ -12,6 +12,11 @@ const TIMEOUT_DEFAULT: Duration = Duration::from_millis(100);
 const TIMEOUT_MAX: Duration = Duration::from_secs(60);
 const CACHE_SIZE_DEFAULT: usize = 10_000;
 const CACHE_SIZE_MAX: usize = 1_000_000;
+const MAX_IN_FLIGHT_DEFAULT: usize = 4;
+const MAX_IN_FLIGHT_MAX: usize = 64;
+const MAX_WAITING_DEFAULT: usize = 10_000;
+const MAX_WAITING_MAX: usize = 1_000_000;
+const RETRY_SPREAD_DEFAULT: Duration = Duration::from_secs(1);
 
 /// The decision about an action for which no gate decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +41,7 @@ pub enum OnError {
 /// A function that chooses by the failure and the request.
 pub(crate) type ChooseFn = dyn Fn(&Error, &CheckRequest) -> Choice + Send + Sync;
 pub(crate) type OnDegraded = Arc<dyn Fn(&Error) + Send + Sync>;
+pub(crate) type Random = Arc<dyn Fn() -> f64 + Send + Sync>;
 pub(crate) type Now = Arc<dyn Fn() -> Instant + Send + Sync>;
 pub(crate) type Sleep =
     Arc<dyn Fn(Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
@@ -76,6 +82,10 @@ pub struct Options {
     pub(crate) timeout: Duration,
     pub(crate) retry: bool,
     pub(crate) cache_size: usize,
+    pub(crate) max_in_flight: usize,
+    pub(crate) max_waiting: usize,
+    pub(crate) retry_spread: Duration,
+    pub(crate) random: Random,
     pub(crate) on_degraded: OnDegraded,
     pub(crate) now: Now,
     pub(crate) sleep: Sleep,
@@ -92,13 +102,17 @@ impl Options {
             timeout: TIMEOUT_DEFAULT,
             retry: false,
             cache_size: CACHE_SIZE_DEFAULT,
+            max_in_flight: MAX_IN_FLIGHT_DEFAULT,
+            max_waiting: MAX_WAITING_DEFAULT,
+            retry_spread: RETRY_SPREAD_DEFAULT,
+            random: Arc::new(random),
             on_degraded: Arc::new(|_| {}),
             now: Arc::new(Instant::now),
             sleep: Arc::new(|pause| Box::pin(tokio::time::sleep(pause))),
         }
     }
 
-    /// The time for one call with its repeat, at most a minute; 100 ms if not given.
+    /// The time for one call with its repeat, of a check with its waiting too; at most a minute; 100 ms if not given.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
@@ -117,6 +131,36 @@ impl Options {
     #[must_use]
     pub fn cache_size(mut self, cache_size: usize) -> Self {
         self.cache_size = cache_size;
+        self
+    }
+
+    /// The number of calls of checks that are in flight at a time, 1 to 64; 4 if not given. A check that finds fewer is sent at once.
+    /// Otherwise it waits, and the next call carries all that wait.
+    #[must_use]
+    pub fn max_in_flight(mut self, max_in_flight: usize) -> Self {
+        self.max_in_flight = max_in_flight;
+        self
+    }
+
+    /// The number of checks that wait, at most 1,000,000; 10,000 if not given. [`OnError`] decides about one more.
+    #[must_use]
+    pub fn max_waiting(mut self, max_waiting: usize) -> Self {
+        self.max_waiting = max_waiting;
+        self
+    }
+
+    /// The longest time, at most a minute, for which a wait lasts longer than a denial says, so that those who were denied together do not
+    /// return together; a second if not given. It never exceeds the time that the denial says.
+    #[must_use]
+    pub fn retry_spread(mut self, retry_spread: Duration) -> Self {
+        self.retry_spread = retry_spread;
+        self
+    }
+
+    /// Replaces the numbers from 0 to less than 1 of `retry_spread`. For tests.
+    #[must_use]
+    pub fn random(mut self, random: impl Fn() -> f64 + Send + Sync + 'static) -> Self {
+        self.random = Arc::new(random);
         self
     }
 
@@ -161,9 +205,23 @@ impl Options {
         if self.cache_size > CACHE_SIZE_MAX {
             return Err(WrongOption("cache_size: at most 1,000,000"));
         }
+        if !(1..=MAX_IN_FLIGHT_MAX).contains(&self.max_in_flight) {
+            return Err(WrongOption("max_in_flight: 1 to 64"));
+        }
+        if self.max_waiting > MAX_WAITING_MAX {
+            return Err(WrongOption("max_waiting: at most 1,000,000"));
+        }
+        if self.retry_spread > TIMEOUT_MAX {
+            return Err(WrongOption("retry_spread: at most a minute"));
+        }
         self.url.truncate(self.url.trim_end_matches('/').len());
         Ok(self)
     }
+}
+
+fn random() -> f64 {
+    let bits = getrandom::u32().expect("the system has random numbers");
+    f64::from(bits) / (f64::from(u32::MAX) + 1.0)
 }
 
 fn is_address(address: &reqwest::Url) -> bool {

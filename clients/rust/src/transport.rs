@@ -85,8 +85,17 @@ impl Transport {
         call: Call<'_>,
         body: Option<&impl Serialize>,
     ) -> Result<Reply, Error> {
-        let deadline = Instant::now() + call.timeout.unwrap_or(self.timeout);
         let text = body.map(|body| serde_json::to_vec(body).expect("maps of texts are JSON"));
+        self.send_text(call, text).await
+    }
+
+    /// As `send`, with a body that is JSON already.
+    pub async fn send_json(&self, call: Call<'_>, json: Vec<u8>) -> Result<Reply, Error> {
+        self.send_text(call, Some(json)).await
+    }
+
+    async fn send_text(&self, call: Call<'_>, text: Option<Vec<u8>>) -> Result<Reply, Error> {
+        let deadline = Instant::now() + call.timeout.unwrap_or(self.timeout);
         match self.send_once(&call, text.clone(), deadline).await {
             Err(error)
                 if call.repeatable
@@ -105,9 +114,7 @@ impl Transport {
         text: Option<Vec<u8>>,
         deadline: Instant,
     ) -> Result<Reply, Error> {
-        timeout_at(deadline, self.exchange(call, text))
-            .await
-            .unwrap_or_else(|_| Err(Error::new(Kind::Timeout, "the gate did not answer in time")))
+        timeout_at(deadline, self.exchange(call, text)).await.unwrap_or_else(|_| Err(Error::late()))
     }
 
     async fn exchange(&self, call: &Call<'_>, text: Option<Vec<u8>>) -> Result<Reply, Error> {

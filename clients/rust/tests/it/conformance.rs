@@ -1,7 +1,9 @@
 //! The rows of conformance.json.
 
 use std::fmt::Write as _;
+use std::future::poll_fn;
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -10,7 +12,7 @@ use weir_ratelimit::{
     Reservation, ReserveRequest, Weir,
 };
 
-use crate::support::{GENEROUS, RUN, cases, client, closed_port, needed, stub};
+use crate::support::{GENEROUS, RUN, cases, client, closed_port, concurrent_cases, needed, stub};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rows_of_the_conformance_file() {
@@ -23,6 +25,67 @@ async fn rows_of_the_conformance_file() {
         }
     }
     assert!(faults.is_empty(), "{faults}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_of_calls_at_once() {
+    let mut faults = String::new();
+    let first = cases().len();
+    for (nth, row) in concurrent_cases().iter().enumerate() {
+        for fault in run_at_once(row, first + nth).await {
+            writeln!(faults, "{}: {fault}", row["name"]).expect("a string");
+        }
+    }
+    assert!(faults.is_empty(), "{faults}");
+}
+
+/// The faults of a row whose calls begin at once.
+async fn run_at_once(row: &Value, position: usize) -> Vec<String> {
+    let url = match row["server"].as_str() {
+        Some("gate") => needed("WEIR_GATE_URL"),
+        _ => stub(position, &RUN),
+    };
+    let weir = client(options(row, &url, &Arc::default()));
+    let calls = row["calls"].as_array().expect("calls");
+    if let Some(times) = row["times"].as_u64() {
+        let answers = at_once((0..times).map(|_| call(&weir, &calls[0], "")).collect()).await;
+        let allowed = |answers: &Vec<Answer>| answers.iter().all(|answer| answer.allowed);
+        let allowed = answers.iter().flatten().filter(|answers| allowed(answers)).count();
+        return if row["allowed"] == allowed { vec![] } else { vec![format!("{allowed} allowed")] };
+    }
+    let one =
+        async |step: &Value| take(&weir, step, (&mut String::new(), &mut String::new())).await;
+    let found = at_once(calls.iter().map(one).collect()).await;
+    let named = found.into_iter().enumerate();
+    let mut faults: Vec<_> = named
+        .flat_map(|(nth, found)| found.into_iter().map(move |fault| format!("call {nth}: {fault}")))
+        .collect();
+    if row["paths"] != Value::Null {
+        let requests = reqwest::get(format!("{url}/requests")).await.expect("the stub");
+        let requests: Value = requests.json().await.expect("JSON");
+        let paths: Vec<_> =
+            requests.as_array().expect("a list").iter().map(|request| &request["path"]).collect();
+        if json!(paths) != row["paths"] {
+            faults.push(format!("paths: {paths:?}"));
+        }
+    }
+    faults
+}
+
+/// The outcomes of calls that begin in order, each before another one has ended.
+async fn at_once<F: Future>(calls: Vec<F>) -> Vec<F::Output> {
+    let mut calls: Vec<_> = calls.into_iter().map(|call| (Box::pin(call), None)).collect();
+    poll_fn(|context| {
+        for (call, outcome) in calls.iter_mut().filter(|(_, outcome)| outcome.is_none()) {
+            if let Poll::Ready(found) = call.as_mut().poll(context) {
+                *outcome = Some(found);
+            }
+        }
+        let ended = calls.iter().all(|(_, outcome)| outcome.is_some());
+        if ended { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    calls.into_iter().map(|(_, outcome)| outcome.expect("it ended")).collect()
 }
 
 /// The faults of the row.
@@ -65,6 +128,17 @@ fn options(row: &Value, url: &str, slept: &Arc<Mutex<Vec<u64>>>) -> Options {
     let timeout = given["timeout_ms"].as_u64().map_or(GENEROUS, Duration::from_millis);
     let mut options =
         Options::new(url, key, on_error).timeout(timeout).retry(given["retry"] == true);
+    if let Some(number) = given["max_in_flight"].as_u64() {
+        options = options.max_in_flight(usize::try_from(number).expect("small"));
+    }
+    if let Some(number) = given["max_waiting"].as_u64() {
+        options = options.max_waiting(usize::try_from(number).expect("small"));
+    }
+    if let Some(ms) = given["retry_spread_ms"].as_u64() {
+        options = options.retry_spread(Duration::from_millis(ms));
+    }
+    let random = row["random"].as_f64().unwrap_or(0.0);
+    options = options.random(move || random);
     if let Some(size) = given["cache_size"].as_u64() {
         options = options.cache_size(usize::try_from(size).expect("small"));
     }
@@ -75,7 +149,7 @@ fn options(row: &Value, url: &str, slept: &Arc<Mutex<Vec<u64>>>) -> Options {
             std::future::ready(())
         });
     }
-    let waits = row["steps"].as_array().expect("steps").iter().any(|step| step["call"] == "wait");
+    let waits = row["steps"].as_array().into_iter().flatten().any(|step| step["call"] == "wait");
     if waits {
         return options;
     }

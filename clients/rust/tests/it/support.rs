@@ -51,7 +51,15 @@ pub fn closed_port() -> String {
 }
 
 pub fn cases() -> Vec<Value> {
+    list("/cases")
+}
+
+pub fn concurrent_cases() -> Vec<Value> {
+    list("/concurrent/cases")
+}
+
+fn list(path: &str) -> Vec<Value> {
     let text = std::fs::read_to_string("../conformance.json").expect("the cases");
-    let mut file: Value = serde_json::from_str(&text).expect("JSON");
-    serde_json::from_value(file["cases"].take()).expect("a list")
+    let file: Value = serde_json::from_str(&text).expect("JSON");
+    file.pointer(path).and_then(Value::as_array).expect("a list").clone()
 }
