@@ -39,8 +39,9 @@ pub enum Form {
 
 impl Counted {
     /// The form of a value.
+    #[inline]
     pub fn form_of<'a>(&self, value: &'a str) -> Cow<'a, str> {
-        self.form.of(value)
+        if self.form == Form::Plain { Cow::Borrowed(value) } else { self.form.of(value) }
     }
 }
 

@@ -143,7 +143,8 @@ impl<'a> Subjects<'a, '_> {
         values: &[Cow<'_, str>],
     ) -> (SubjectKey, SpreadKey) {
         match self.last {
-            Some((known, keys)) if known == count_by => keys,
+            // Rules share equal parts, so most are equal by their address.
+            Some((known, keys)) if std::ptr::eq(known, count_by) || known == count_by => keys,
             _ => {
                 let keys = (subject_key(count_by, values), self.spread_by.key(count_by, values));
                 self.last = Some((count_by, keys));

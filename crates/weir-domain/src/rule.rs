@@ -31,6 +31,8 @@ pub struct Rule {
     pub(crate) description: Arc<str>,
     pub(crate) conditions: Arc<[Condition]>,
     pub(crate) count_by: Arc<[Counted]>,
+    /// Whether any attribute of `count_by` has a form.
+    has_forms: bool,
     pub(crate) limits: Arc<Limits>,
     block_ms: Option<u64>,
     action: Action,
@@ -107,6 +109,7 @@ impl Rule {
             name: draft.name.into(),
             description: draft.description.into(),
             conditions: conditions.into(),
+            has_forms: draft.count_by.iter().any(|counted| counted.form != Form::Plain),
             count_by: draft.count_by.into(),
             limits: limits.into(),
             block_ms: draft.block_ms,
@@ -213,17 +216,17 @@ impl Rule {
     }
 
     /// The values of a subject, in the order and the forms of `count_by`; the name of an attribute that is missing.
+    #[inline]
     pub fn subject_values<'a>(
         &self,
         value: impl Fn(&str) -> Option<&'a str>,
     ) -> Result<Vec<Cow<'a, str>>, &str> {
-        let counted = self.count_by.iter();
-        counted
-            .map(|counted| {
-                let value = value(&counted.attribute).ok_or(counted.attribute.as_str())?;
-                Ok(counted.form_of(value))
-            })
-            .collect()
+        let mut values = Vec::with_capacity(self.count_by.len());
+        for counted in &*self.count_by {
+            let value = value(&counted.attribute).ok_or(counted.attribute.as_str())?;
+            values.push(counted.form_of(value));
+        }
+        Ok(values)
     }
 
     /// The attributes of `count_by` that have a value, in their forms.
@@ -238,9 +241,13 @@ impl Rule {
 
     /// Whether a condition holds for a value of its attribute. A comparison with whole values compares the forms in which the
     /// rule counts.
+    #[inline]
     pub fn holds(&self, condition: &Condition, value: Option<&str>) -> bool {
-        match (value, compared_form(&self.count_by, condition.draft())) {
-            (Some(value), form) if form != Form::Plain => condition.holds(Some(&form.of(value))),
+        match value {
+            Some(value) if self.has_forms => {
+                let form = compared_form(&self.count_by, condition.draft());
+                condition.holds(Some(&form.of(value)))
+            }
             _ => condition.holds(value),
         }
     }
