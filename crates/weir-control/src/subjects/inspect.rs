@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use axum::extract::State;
 use futures_util::future::try_join_all;
-use serde_json::{Map, Value};
-use weir_domain::id::{OverrideId, TenantId};
+use serde_json::Value;
+use weir_domain::id::{OverrideId, RuleId, TenantId};
 use weir_domain::overrides::override_keys;
 use weir_domain::request::{DEFAULT_NAMESPACE, Operation, Request, RequestDraft};
 use weir_domain::rule::COUNT_BY_MAX;
@@ -13,7 +13,7 @@ use weir_domain::rulebook::ActiveRule;
 use weir_domain::subject::shown_value;
 use weir_http::json::Json;
 use weir_http::problem::Problem;
-use weir_store::{DenialFilter, OverrideRow, Page, RuleRow, Tx};
+use weir_store::{DenialFilter, OverrideRow, Page, RuleRow};
 use weir_wire::check::LimitAnswer;
 use weir_wire::problem::FieldProblem;
 use weir_wire::subjects::{
@@ -56,8 +56,8 @@ pub(crate) async fn inspect(
     rows.truncate(most);
     // The list of rules shows unreadable rules as such.
     rows.retain(|row| CheckedRule::stored(row).is_ok());
-    let overrides = overrides(&mut tx, tenant_id, &rows, &body.attributes).await?;
-    let spellings = spellings(&rows, &body.attributes)?;
+    let Stored { overrides, spellings } = Stored::of(&rows, &body.attributes)?;
+    let overrides = tx.overrides().of_keys(tenant_id, &overrides).await?;
     let filter = DenialFilter {
         subject_of: Some(spellings.clone()),
         namespaces,
@@ -98,44 +98,35 @@ fn check(body: &InspectSubjectBody) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The subject as it was sent, and in the forms in which the rules count it, as statistics show it.
-fn spellings(
-    rows: &[RuleRow],
-    attributes: &BTreeMap<String, String>,
-) -> Result<Vec<Value>, ControlError> {
-    let shown = |value: &str| Value::from(shown_value(value));
-    let sent: Map<_, _> =
-        attributes.iter().map(|(name, value)| (name.clone(), shown(value))).collect();
-    let mut spellings = vec![Value::Object(sent)];
-    for row in rows {
-        let rule = CheckedRule::stored(row)?.rule;
-        let subject = subject_of(&rule, attributes);
-        let names = rule.count_by().iter().map(|counted| counted.attribute.clone());
-        let values = subject_values(&rule, &subject)?;
-        let spelling = Value::Object(names.zip(values.iter().map(|value| shown(value))).collect());
-        if !spellings.contains(&spelling) {
-            spellings.push(spelling);
-        }
-    }
-    Ok(spellings)
+/// The names under which the subject is stored for some rules.
+struct Stored {
+    /// The keys under which its overrides can be.
+    overrides: Vec<(RuleId, [u8; 32])>,
+    /// The subject as it was sent, and in the forms in which the rules count it, as statistics show it.
+    spellings: Vec<Value>,
 }
 
-/// The overrides that can apply to the subject, of all these rules.
-async fn overrides(
-    tx: &mut Tx,
-    tenant_id: TenantId,
-    rows: &[RuleRow],
-    attributes: &BTreeMap<String, String>,
-) -> Result<Vec<OverrideRow>, ControlError> {
-    let mut keys = Vec::new();
-    for row in rows {
-        let rule = CheckedRule::stored(row)?.rule;
-        let subject = subject_of(&rule, attributes);
-        let values = subject_values(&rule, &subject)?;
-        let of_rule = override_keys(&rule, &values).into_iter().map(subject_digest);
-        keys.extend(of_rule.map(|digest| (row.id, digest)));
+impl Stored {
+    fn of(rows: &[RuleRow], attributes: &BTreeMap<String, String>) -> Result<Self, ControlError> {
+        let shown = |value: &str| Value::from(shown_value(value));
+        let sent = attributes.iter().map(|(name, value)| (name.clone(), shown(value)));
+        let mut stored =
+            Self { overrides: Vec::new(), spellings: vec![Value::Object(sent.collect())] };
+        for row in rows {
+            let rule = CheckedRule::stored(row)?.rule;
+            let subject = subject_of(&rule, attributes);
+            let values = subject_values(&rule, &subject)?;
+            let keys = override_keys(&rule, &values).into_iter().map(subject_digest);
+            stored.overrides.extend(keys.map(|digest| (row.id, digest)));
+            let names = rule.count_by().iter().map(|counted| counted.attribute.clone());
+            let values = values.iter().map(|value| shown(value));
+            let spelling = Value::Object(names.zip(values).collect());
+            if !stored.spellings.contains(&spelling) {
+                stored.spellings.push(spelling);
+            }
+        }
+        Ok(stored)
     }
-    Ok(tx.overrides().of_keys(tenant_id, &keys).await?)
 }
 
 /// The state of the subject in each rule. The rules are in the order of their namespaces.

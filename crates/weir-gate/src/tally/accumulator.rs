@@ -252,13 +252,13 @@ impl TallyAccumulator {
         if hour_ms > self.unknown.0 {
             self.unknown = (hour_ms, HashMap::new());
         }
-        let interned = self.intern(name);
         let names = self.unknown.1.entry(tenant).or_default();
         // The empty name stands for the others.
         if name.is_empty() || names.len() >= UNKNOWN_NAMESPACES_MAX && !names.contains(name) {
             return self.intern("");
         }
-        names.insert(Arc::clone(&interned));
+        let interned = self.intern(name);
+        self.unknown.1.entry(tenant).or_default().insert(Arc::clone(&interned));
         interned
     }
 
