@@ -54,18 +54,18 @@ class Contract(unittest.TestCase):
     def run_rows(self, framework: str, kind: type, serve, made) -> None:
         """`serve(handler, limits)` is a server of a handler with these limits around it; `made` makes a response of the framework."""
         for row in MIDDLEWARE:
-            run, handler, decisions = f"{RUN}-{framework}", Handler(), []
+            run, handler, decisions, errors = f"{RUN}-{framework}", Handler(), [], []
             url, options = target(row, run)
             with self.subTest(row["name"]), contextlib.ExitStack() as stack:
                 if row["server"] == "stub":
                     handler.renewals = lambda: sum(one["path"] == "/renew" for one in requests(f"{url}/requests"))
-                weir = kind(**options)
+                weir = kind(**options, on_degraded=errors.append)
                 limits = [{"client": weir, **limit_of(one, run, made, decisions)} for one in row["limits"]]
                 http = stack.enter_context(httpx.Client(headers={"connection": "close"}, timeout=GENEROUS_MS / 1000, trust_env=False))
                 address = stack.enter_context(serve(handler, limits))
                 for nth, request in enumerate(row["requests"]):
                     handler.begin(request.get("handler", {}))
-                    self.compare(http.get(address), handler, request["expect"], f"request {nth}")
+                    self.compare(http.get(address), handler, request["expect"], f"request {nth}, errors {errors!r}")
                     if "after" in request:
                         self.until(request["after"], run)
                 if "decisions" in row:
