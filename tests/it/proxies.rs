@@ -75,7 +75,11 @@ impl Fixture {
             "match": [{ "attribute": "route", "op": "equals", "value": "/short" }],
             "limits": [{ "algorithm": "sliding_window_log", "limit": 1, "window_ms": 2_000 }],
         });
-        Self::with_rules(kind, &[each, short]).await
+        let account = json!({
+            "name": "per-account", "count_by": ["account", "plan"],
+            "limits": [{ "algorithm": "sliding_window_log", "limit": 1, "window_ms": 86_400_000 }],
+        });
+        Self::with_rules(kind, &[each, short, account]).await
     }
 
     /// The same with these rules.
@@ -131,10 +135,13 @@ async fn client(kind: Kind, tenant: &Tenant<'_>, proxy: &Proxy) -> String {
     forwarded.rsplit(',').next().expect("an address").trim().to_owned()
 }
 
-/// Makes the documented profile. Returns the version from which gates serve it.
+/// Makes the documented profile, with a parameter of the query and a segment of the path as more attributes. Returns the version from which gates serve it.
 async fn make_profile(tenant: &Tenant<'_>, kind: Kind) -> u64 {
     let text = std::fs::read_to_string(documented(kind, "profile.json")).expect("a file of deploy");
-    let profile: Value = serde_json::from_str(&text).expect("JSON");
+    let mut profile: Value = serde_json::from_str(&text).expect("JSON");
+    profile["attributes"]["plan"] = json!({ "from": "query", "name": "plan" });
+    profile["attributes"]["account"] =
+        json!({ "from": "segment", "path": "/accounts/{id}/*", "name": "id" });
     let made = tenant.admin(reqwest::Method::POST, "/profiles", &profile).await.expect(201);
     let version = made.number("/rulebook_version");
     tenant.settled(version).await;

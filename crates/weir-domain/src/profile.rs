@@ -10,13 +10,16 @@ mod domain;
 mod draft;
 mod path;
 mod proxy_request;
+mod source;
+mod template;
 mod values;
 
 pub use descriptor::{DESCRIPTOR_ATTRIBUTE, attribute_of_key, attributes_of};
 pub use domain::{ANY_DOMAIN, DOMAIN_BYTES_MAX, Descriptors, DomainDraft};
-pub use draft::{AttributeSource, CostSource, HeaderSource, ProfileDraft, Reads};
+pub use draft::{CostSource, ProfileDraft, Reads};
 pub use path::PathFold;
 pub use proxy_request::{MissingHeader, ProxyHeaders, ProxyRequest};
+pub use source::{AttributeSource, Part, ValueSource};
 
 /// The most profiles of a tenant.
 pub const PROFILES_PER_TENANT_MAX: u64 = 100;
@@ -24,8 +27,10 @@ pub const PROFILES_PER_TENANT_MAX: u64 = 100;
 pub const TRUSTED_HOPS_MAX: u8 = 16;
 /// The statuses with which a profile can deny a request.
 pub const DENY_STATUSES: [u16; 2] = [429, 403];
-/// The most bytes of the name of a header.
+/// The most bytes of the name of a header, a parameter or a cookie.
 pub const HEADER_NAME_BYTES_MAX: usize = 64;
+/// The most templates of a path.
+pub const TEMPLATES_MAX: usize = 32;
 
 /// The header by which the documented files identify a request. They set it anew for each request of a client.
 pub const REQUEST_ID_HEADER: &str = "x-weir-request-id";

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use axum::extract::{Request as HttpRequest, State};
 use axum::http::request::Parts;
+use axum::http::uri::PathAndQuery;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use weir_domain::profile::{MissingHeader, Profile, ProxyHeaders, ProxyRequest};
@@ -68,13 +69,14 @@ async fn decided(
     let caller = caller(state, &asked.headers).inspect_err(|problem| {
         state.meters.refused_caller(Interface::Authorize, problem.code());
     })?;
-    let target = asked.uri.path().strip_prefix(PREFIX).unwrap_or_default();
-    let (name, path) = target.split_at(target.find('/').unwrap_or(target.len()));
+    let target = asked.uri.path_and_query().map_or("", PathAndQuery::as_str);
+    let target = target.strip_prefix(PREFIX).unwrap_or_default();
+    let (name, path) = target.split_at(target.find(['/', '?']).unwrap_or(target.len()));
     let profile = caller.book.profile(caller.tenant, name).map(Arc::clone);
     let profile = profile.ok_or_else(|| Undecided::unknown_profile(name))?;
     let described = ProxyRequest {
         method: asked.method.as_str(),
-        path: if path.is_empty() { "/" } else { path },
+        target: if path.starts_with('/') { path } else { "/" },
         host: host(asked),
         headers: &Headers(&asked.headers),
     };

@@ -1,12 +1,13 @@
 //! Profiles in JSON: how the requests that a proxy asks about become checks.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod attributes;
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use weir_domain::profile::{
-    self, AttributeSource, CostSource, DomainDraft, HeaderSource, Profile, ProfileDraft,
-};
+use weir_domain::profile::{CostSource, DomainDraft, Profile, ProfileDraft};
 
+pub use self::attributes::{AttributeBody, PathFold};
 use crate::problem::FieldProblem;
 use crate::time::DateTime;
 use crate::words::{Descriptors, Reads};
@@ -50,76 +51,6 @@ pub struct ProfileBody {
     /// Names of attributes, by the keys of entries; at most 32.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rename: Option<BTreeMap<String, String>>,
-}
-
-/// The source of an attribute.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(tag = "from", rename_all = "snake_case", try_from = "AttributeFields")]
-pub enum AttributeBody {
-    /// The address of the client.
-    Address {
-        /// The number of leading bits of an IPv6 address that identify a client, so that a network counts as one; default 64.
-        #[serde(default = "ipv6_network")]
-        ipv6_prefix: u8,
-    },
-    /// The method.
-    Method,
-    /// The path without the query, decoded once, without empty segments and dot segments.
-    Path {
-        /// The differences between paths that are ignored as well: `case`, `parameters` (such as `;a=b`) and `trailing_slash`.
-        /// All three if left out.
-        #[serde(default = "every_fold", skip_serializing_if = "is_every_fold")]
-        fold: BTreeSet<PathFold>,
-    },
-    /// The host in lower case, without a port.
-    Host,
-    /// A header.
-    Header {
-        /// The name of the header.
-        name: String,
-        /// Whether the attribute is the SHA-256 of the value. Headers with credentials must be hashed.
-        #[serde(default)]
-        hash: bool,
-        /// The attribute of a request without the header.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        default: Option<String>,
-    },
-}
-
-/// A difference between paths that most applications ignore.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum PathFold {
-    /// `/Login` is `/login`.
-    Case,
-    /// `/login;a=b` is `/login`.
-    Parameters,
-    /// `/login/` is `/login`.
-    TrailingSlash,
-}
-
-/// All fields of all sources. They are read first, so that each error names the path of its field.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct AttributeFields {
-    from: SourceName,
-    ipv6_prefix: Option<u8>,
-    fold: Option<Vec<PathFold>>,
-    name: Option<String>,
-    hash: Option<bool>,
-    default: Option<String>,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum SourceName {
-    Address,
-    Method,
-    Path,
-    Host,
-    Header,
 }
 
 /// The cost: a number of units, or a header that states it.
@@ -227,75 +158,11 @@ impl From<ProfileBody> for ProfileDraft {
     }
 }
 
-impl From<AttributeBody> for AttributeSource {
-    fn from(body: AttributeBody) -> Self {
-        match body {
-            AttributeBody::Address { ipv6_prefix } => Self::Address { ipv6_prefix },
-            AttributeBody::Method => Self::Method,
-            AttributeBody::Path { fold } => {
-                Self::Path { fold: fold.into_iter().map(profile::PathFold::from).collect() }
-            }
-            AttributeBody::Host => Self::Host,
-            AttributeBody::Header { name, hash, default } => {
-                Self::Header(HeaderSource { name, hash, default })
-            }
-        }
-    }
-}
-
-impl From<PathFold> for profile::PathFold {
-    fn from(body: PathFold) -> Self {
-        match body {
-            PathFold::Case => Self::Case,
-            PathFold::Parameters => Self::Parameters,
-            PathFold::TrailingSlash => Self::TrailingSlash,
-        }
-    }
-}
-
 impl From<CostBody> for CostSource {
     fn from(body: CostBody) -> Self {
         match body {
             CostBody::Units(units) => Self::Fixed(units),
             CostBody::Header(header) => Self::Header { name: header.name, default: header.default },
-        }
-    }
-}
-
-impl TryFrom<AttributeFields> for AttributeBody {
-    type Error = String;
-
-    fn try_from(fields: AttributeFields) -> Result<Self, String> {
-        let of_header = fields.name.is_some() || fields.hash.is_some() || fields.default.is_some();
-        let source = match fields.from {
-            SourceName::Header => {
-                let name = fields.name.ok_or("`name` is missing for `header`")?;
-                let (hash, default) = (fields.hash.unwrap_or(false), fields.default);
-                Self::Header { name, hash, default }
-            }
-            _ if of_header => {
-                return Err("`name`, `hash` and `default` are fields of `header` only".to_owned());
-            }
-            SourceName::Address => {
-                Self::Address { ipv6_prefix: fields.ipv6_prefix.unwrap_or_else(ipv6_network) }
-            }
-            SourceName::Method => Self::Method,
-            SourceName::Path => {
-                Self::Path { fold: fields.fold.as_deref().map_or_else(every_fold, set) }
-            }
-            SourceName::Host => Self::Host,
-        };
-        if fields.ipv6_prefix.is_some() && !matches!(source, Self::Address { .. }) {
-            return Err("`ipv6_prefix` is a field of `address` only".to_owned());
-        }
-        if fields.fold.is_some() && !matches!(source, Self::Path { .. }) {
-            return Err("`fold` is a field of `path` only".to_owned());
-        }
-        match (&source, &fields.fold) {
-            (Self::Path { fold }, Some(listed)) if fold.len() < listed.len() => {
-                Err("`fold` must list each difference once".to_owned())
-            }
-            _ => Ok(source),
         }
     }
 }
@@ -320,20 +187,4 @@ const fn one_unit() -> u64 {
 
 const fn too_many_requests() -> u16 {
     429
-}
-
-const fn ipv6_network() -> u8 {
-    64
-}
-
-fn every_fold() -> BTreeSet<PathFold> {
-    [PathFold::Case, PathFold::Parameters, PathFold::TrailingSlash].into()
-}
-
-fn set(fold: &[PathFold]) -> BTreeSet<PathFold> {
-    fold.iter().copied().collect()
-}
-
-fn is_every_fold(fold: &BTreeSet<PathFold>) -> bool {
-    *fold == every_fold()
 }

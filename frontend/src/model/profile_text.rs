@@ -97,7 +97,7 @@ pub fn check_of(profile: &Profile, client: &ClientRequest) -> Result<Request, Mi
     let headers: Vec<_> = passed.chain(described).collect();
     profile.request(&ProxyRequest {
         method: client.method.trim(),
-        path: client.target.trim(),
+        target: client.target.trim(),
         host: client.host.trim().as_bytes(),
         headers: &Headers(headers),
     })

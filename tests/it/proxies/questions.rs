@@ -15,6 +15,7 @@ pub async fn ask(kind: Kind) {
     constant_ids_change_nothing(fixture).await;
     unlimited_requests_have_no_headers(fixture).await;
     queries_change_nothing(fixture).await;
+    parameters_and_segments_are_counted(fixture).await;
     credentials_of_the_client_change_nothing(fixture).await;
     weir_is_down(fixture).await;
 }
@@ -136,6 +137,24 @@ async fn queries_change_nothing(fixture: &Fixture) {
     let path = "/query?token=x&key=y&namespace=evil&deny_status=200&profile=other";
     fixture.get(path, &[]).await.expect(200);
     assert_eq!(fixture.remaining("/query").await, LIMIT - 1);
+}
+
+/// By attributes that the profile reads from the query and the path, however the client spells them.
+async fn parameters_and_segments_are_counted(fixture: &Fixture) {
+    for (target, status) in [
+        ("/accounts/7/a?plan=gold", 200),
+        ("/accounts/7/b?x=1&plan=gold", 429),
+        ("/%61ccounts//7/c?pl%61n=g%6Fld", 429),
+        ("/accounts/7/d?PLAN=gold&plan=gold", 429),
+        ("/accounts/7/e?plan=free", 200),
+        ("/accounts/8/f?plan=gold", 200),
+        ("/accounts/7/g?plan=x&plan=y", 200),
+        ("/accounts/7/h?plan=z&plan=gold", 429),
+        ("/accounts/7/i", 200),
+    ] {
+        let reply = fixture.get(target, &[]).await;
+        assert_eq!(reply.status, status, "{target}: {}", reply.body);
+    }
 }
 
 async fn credentials_of_the_client_change_nothing(fixture: &Fixture) {

@@ -1,10 +1,9 @@
 //! A profile as written, and its bounds.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::{
-    DENY_STATUSES, DomainDraft, HEADER_NAME_BYTES_MAX, PathFold, Profile, TRUSTED_HOPS_MAX,
-};
+use super::source::invalid_header;
+use super::{AttributeSource, DENY_STATUSES, DomainDraft, Profile, TRUSTED_HOPS_MAX};
 use crate::limit::COST_MAX;
 use crate::names::{self, ATTRIBUTES_MAX, InvalidField};
 
@@ -44,38 +43,6 @@ pub enum Reads {
     RateLimitService,
 }
 
-/// The source of an attribute.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AttributeSource {
-    /// The address of the client. IPv6 addresses are reduced to a network of `ipv6_prefix` bits.
-    Address {
-        /// From 1 to 128.
-        ipv6_prefix: u8,
-    },
-    /// The method.
-    Method,
-    /// The path without the query, decoded once and in its normal form.
-    Path {
-        /// The differences that are ignored as well.
-        fold: BTreeSet<PathFold>,
-    },
-    /// The host in lower case, without a port.
-    Host,
-    /// A header that the proxy passes on.
-    Header(HeaderSource),
-}
-
-/// A header as the source of an attribute.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HeaderSource {
-    /// The name of the header.
-    pub name: String,
-    /// Whether the attribute is the digest of the value.
-    pub hash: bool,
-    /// The attribute of a request without the header. Without a default, the request lacks the attribute.
-    pub default: Option<String>,
-}
-
 /// The source of the cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CostSource {
@@ -89,24 +56,6 @@ pub enum CostSource {
         default: u64,
     },
 }
-
-/// The header of Weir's own key.
-const KEY_HEADER: &str = "x-weir-key";
-/// Headers that hold a credential of the client.
-const CREDENTIALS: [&str; 4] = ["authorization", "cookie", "proxy-authorization", "x-api-key"];
-/// Headers that clients can send, and of which a profile believes one family. The other sources read them.
-const DESCRIPTIONS: [&str; 10] = [
-    "forwarded",
-    "host",
-    "x-forwarded-for",
-    "x-forwarded-host",
-    "x-forwarded-method",
-    "x-forwarded-uri",
-    "x-original-host",
-    "x-original-method",
-    "x-original-uri",
-    "x-original-url",
-];
 
 impl Reads {
     /// All families, in the order of the documentation.
@@ -229,52 +178,4 @@ impl CostSource {
             }
         }
     }
-}
-
-impl AttributeSource {
-    fn normalise(&mut self, attribute: &str) -> Option<InvalidField> {
-        let shown: String = attribute.chars().take(64).collect();
-        let field = format!("attributes.{}", shown.escape_debug());
-        if let Err(reason) = names::attribute(attribute) {
-            return Some(InvalidField::new(field, format!("the name {reason}")));
-        }
-        match self {
-            Self::Address { ipv6_prefix } if !(1..=128).contains(ipv6_prefix) => {
-                Some(InvalidField::new(format!("{field}.ipv6_prefix"), "must be from 1 to 128"))
-            }
-            Self::Header(header) => header.normalise(&field),
-            Self::Address { .. } | Self::Method | Self::Path { .. } | Self::Host => None,
-        }
-    }
-}
-
-impl HeaderSource {
-    fn normalise(&mut self, field: &str) -> Option<InvalidField> {
-        self.name.make_ascii_lowercase();
-        if let Some(invalid) = invalid_header(&format!("{field}.name"), &self.name) {
-            return Some(invalid);
-        }
-        if CREDENTIALS.contains(&self.name.as_str()) && !self.hash {
-            let reason = format!("must be true: `{}` holds a credential", self.name);
-            return Some(InvalidField::new(format!("{field}.hash"), reason));
-        }
-        let reason = names::value(self.default.as_deref()?).err()?;
-        Some(InvalidField::new(format!("{field}.default"), reason))
-    }
-}
-
-/// The reason why a header, in lower case, cannot be the source of a value.
-fn invalid_header(field: &str, name: &str) -> Option<InvalidField> {
-    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    if !(1..=HEADER_NAME_BYTES_MAX).contains(&name.len()) || !name.bytes().all(is_token) {
-        let reason = format!("must be the name of a header, of 1 to {HEADER_NAME_BYTES_MAX} bytes");
-        return Some(InvalidField::new(field, reason));
-    }
-    if name == KEY_HEADER {
-        return Some(InvalidField::new(field, format!("cannot be `{KEY_HEADER}`, Weir's own key")));
-    }
-    DESCRIPTIONS.contains(&name).then(|| {
-        let reason = format!("cannot be `{name}`: use `address`, `method`, `path` or `host`");
-        InvalidField::new(field, reason)
-    })
 }

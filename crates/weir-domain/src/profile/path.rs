@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::values::{DIGEST_BYTES, digest, printable};
+use super::values::{DIGEST_BYTES, decoded, digest, printable};
 use crate::names::VALUE_BYTES_MAX;
 
 /// A difference between paths that most applications ignore.
@@ -21,13 +21,16 @@ impl PathFold {
     pub const ALL: [Self; 3] = [Self::Case, Self::Parameters, Self::TrailingSlash];
 }
 
-/// The path without the query, decoded once and in its normal form.
-///
-/// Bytes that are no text, and control characters, stay encoded. A path that is too long keeps its beginning, with the
-/// digest of the whole behind it: a client must not escape the rule of a prefix by what it appends.
-pub(super) fn attribute(target: &[u8], folds: &BTreeSet<PathFold>) -> String {
+/// The path without the query, decoded once and in its normal form. Bytes that are no text, and control characters, stay
+/// encoded.
+pub(super) fn of_target(target: &[u8], folds: &BTreeSet<PathFold>) -> String {
     let path = target.split(|byte| *byte == b'?').next().unwrap_or_default();
-    let mut text = normal(&decoded(without_authority(path)), folds);
+    normal(&decoded(without_authority(path)), folds)
+}
+
+/// The attribute of a path in its normal form. A path that is too long keeps its beginning, with the digest of the whole
+/// behind it: a client must not escape the rule of a prefix by what it appends.
+pub(super) fn attribute(mut text: String) -> String {
     if text.len() > VALUE_BYTES_MAX {
         let digest = digest(text.as_bytes());
         text.truncate(text.floor_char_boundary(VALUE_BYTES_MAX - DIGEST_BYTES));
@@ -38,7 +41,7 @@ pub(super) fn attribute(target: &[u8], folds: &BTreeSet<PathFold>) -> String {
 
 /// The normal form of a path whose percent-encoding was decoded once, as proxies make it before they forward a request: without
 /// empty segments and dot segments, and with `/` for `\`. In addition, it has no difference of `folds`.
-fn normal(decoded: &[u8], folds: &BTreeSet<PathFold>) -> String {
+pub(super) fn normal(decoded: &[u8], folds: &BTreeSet<PathFold>) -> String {
     // `OPTIONS *` names no path.
     if decoded.is_empty() || decoded == b"*" {
         return printable(decoded, false);
@@ -80,20 +83,4 @@ fn without_authority(target: &[u8]) -> &[u8] {
         Some(path) => &target[authority + path..],
         None => b"/",
     }
-}
-
-fn decoded(path: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path;
-    while let Some((&byte, after)) = rest.split_first() {
-        let code = after.first_chunk().filter(|_| byte == b'%').and_then(hex);
-        bytes.push(code.unwrap_or(byte));
-        rest = if code.is_some() { &after[2..] } else { after };
-    }
-    bytes
-}
-
-fn hex(&[high, low]: &[u8; 2]) -> Option<u8> {
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    Some(digit(high)? << 4 | digit(low)?)
 }

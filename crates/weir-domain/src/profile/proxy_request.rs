@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::{AttributeSource, CostSource, HeaderSource, Profile, Reads};
-use super::{path, values};
+use super::{AttributeSource, CostSource, Part, Profile, Reads, ValueSource};
+use super::{path, template, values};
 use crate::limit::COST_MAX;
 use crate::request::{IDEMPOTENCY_KEY_BYTES_MAX, Operation, Request, RequestDraft};
 
@@ -13,8 +13,8 @@ use crate::request::{IDEMPOTENCY_KEY_BYTES_MAX, Operation, Request, RequestDraft
 pub struct ProxyRequest<'a, H: ?Sized> {
     /// The method of the request line.
     pub method: &'a str,
-    /// The path behind the name of the profile.
-    pub path: &'a str,
+    /// The path behind the name of the profile, with the query.
+    pub target: &'a str,
     /// The host of the request itself. Empty if it has none.
     pub host: &'a [u8],
     /// The headers.
@@ -72,9 +72,16 @@ impl Profile {
                 values::address(entry, *ipv6_prefix)
             }
             AttributeSource::Method => values::value(asked.method(reads)?),
-            AttributeSource::Path { fold } => path::attribute(asked.path(reads)?, fold),
+            AttributeSource::Path { fold, templates, default } => {
+                let path = path::of_target(asked.target(reads)?, fold);
+                let template = templates.iter().find(|one| template::matched(one, &path).is_some());
+                match template.or(default.as_ref()) {
+                    Some(found) => found.clone(),
+                    None => path::attribute(path),
+                }
+            }
             AttributeSource::Host => values::host(asked.host(reads)),
-            AttributeSource::Header(header) => return Ok(header.attribute(asked.headers)),
+            AttributeSource::Value(source) => return source.attribute(reads, asked),
         }))
     }
 }
@@ -88,7 +95,8 @@ impl<'a, H: ProxyHeaders + ?Sized> ProxyRequest<'a, H> {
         }
     }
 
-    fn path(&self, reads: Reads) -> Result<&'a [u8], MissingHeader> {
+    /// The path with its query.
+    fn target(&self, reads: Reads) -> Result<&'a [u8], MissingHeader> {
         match reads {
             Reads::ForwardAuth => self.described("x-forwarded-uri"),
             // nginx ignores a fragment. Others refuse it, or forward it as a part of the path.
@@ -96,7 +104,7 @@ impl<'a, H: ProxyHeaders + ?Sized> ProxyRequest<'a, H> {
                 let target = self.described("x-original-uri")?;
                 Ok(target.split(|byte| *byte == b'#').next().unwrap_or_default())
             }
-            Reads::ExtAuthz | Reads::RateLimitService => Ok(self.path.as_bytes()),
+            Reads::ExtAuthz | Reads::RateLimitService => Ok(self.target.as_bytes()),
         }
     }
 
@@ -121,13 +129,30 @@ impl<'a, H: ProxyHeaders + ?Sized> ProxyRequest<'a, H> {
     }
 }
 
-impl HeaderSource {
-    fn attribute<H: ProxyHeaders + ?Sized>(&self, headers: &H) -> Option<String> {
-        match joined(headers, &self.name) {
+impl ValueSource {
+    fn attribute<H: ProxyHeaders + ?Sized>(
+        &self,
+        reads: Reads,
+        asked: &ProxyRequest<'_, H>,
+    ) -> Result<Option<String>, MissingHeader> {
+        let value = match &self.part {
+            Part::Headers => joined(asked.headers, &self.name),
+            Part::Query => values::of_query(asked.target(reads)?, &self.name).map(Cow::Owned),
+            Part::Cookies => {
+                values::of_cookies(asked.headers.values("cookie"), &self.name).map(Cow::Owned)
+            }
+            Part::Segments { template, fold } => {
+                let path = path::of_target(asked.target(reads)?, fold);
+                let named = template::matched(template, &path).unwrap_or_default();
+                let segment = named.into_iter().find(|(name, _)| *name == self.name);
+                segment.map(|(_, segment)| Cow::Owned(segment.as_bytes().to_vec()))
+            }
+        };
+        Ok(match value.filter(|value| !value.is_empty()) {
             Some(value) if self.hash => Some(values::digest(&value)),
             Some(value) => Some(values::value(&value)),
             None => self.default.clone(),
-        }
+        })
     }
 }
 

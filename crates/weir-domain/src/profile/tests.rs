@@ -11,11 +11,16 @@ impl ProxyHeaders for [(&'static str, &'static [u8])] {
 }
 
 fn header(name: &str) -> AttributeSource {
-    AttributeSource::Header(HeaderSource { name: name.to_owned(), hash: false, default: None })
+    AttributeSource::Value(value(Part::Headers, name))
+}
+
+fn value(part: Part, name: &str) -> ValueSource {
+    ValueSource { part, name: name.to_owned(), hash: false, default: None }
 }
 
 fn path_folding(folds: impl IntoIterator<Item = PathFold>) -> AttributeSource {
-    AttributeSource::Path { fold: folds.into_iter().collect() }
+    let fold = folds.into_iter().collect();
+    AttributeSource::Path { fold, templates: Vec::new(), default: None }
 }
 
 fn draft(reads: Reads, sources: &[(&str, AttributeSource)]) -> ProfileDraft {
@@ -43,10 +48,10 @@ fn profile(reads: Reads) -> Profile {
 }
 
 fn asked<'a>(
-    path: &'a str,
+    target: &'a str,
     headers: &'a [(&'static str, &'static [u8])],
 ) -> ProxyRequest<'a, [(&'static str, &'static [u8])]> {
-    ProxyRequest { method: "GET", path, host: b"weir.internal:8081", headers }
+    ProxyRequest { method: "GET", target, host: b"weir.internal:8081", headers }
 }
 
 fn attributes(request: &Request) -> BTreeMap<&str, &str> {
@@ -203,12 +208,12 @@ fn a_path_has_one_form_however_it_is_spelled() {
 
 #[test]
 fn no_value_of_a_client_is_an_error() {
-    let hashed = HeaderSource { name: "Authorization".to_owned(), hash: true, default: None };
-    let plan = HeaderSource { name: "x-plan".into(), hash: false, default: Some("free".into()) };
+    let hashed = ValueSource { hash: true, ..value(Part::Headers, "Authorization") };
+    let plan = ValueSource { default: Some("free".into()), ..value(Part::Headers, "x-plan") };
     let sources = [
         ("user", header("X-User")),
-        ("client", AttributeSource::Header(hashed)),
-        ("plan", AttributeSource::Header(plan)),
+        ("client", AttributeSource::Value(hashed)),
+        ("plan", AttributeSource::Value(plan)),
     ];
     let with = ProfileDraft {
         cost: CostSource::Header { name: "X-Cost".to_owned(), default: 3 },
@@ -247,6 +252,147 @@ fn no_value_of_a_client_is_an_error() {
         ("99999999999999999999999", COST_MAX),
     ] {
         assert_eq!(of(&[("x-cost", given.as_bytes())]).cost(), cost, "{given}");
+    }
+}
+
+/// The attribute `of` of a request for `target`, with this header `Cookie`.
+fn value_of(source: AttributeSource, target: &str, cookies: &[&'static str]) -> Option<String> {
+    let profile = Profile::parse(draft(Reads::ExtAuthz, &[("of", source)])).expect("valid");
+    let headers: Vec<_> = cookies.iter().map(|line| ("cookie", line.as_bytes())).collect();
+    let request = profile.request(&asked(target, &headers)).expect("described");
+    request.attribute("of").map(ToOwned::to_owned)
+}
+
+#[test]
+fn parameter_of_the_query_has_one_value_however_it_is_spelled() {
+    let source = AttributeSource::Value(value(Part::Query, "plan"));
+    for (target, expected) in [
+        ("/a?plan=gold", Some("gold")),
+        ("/a?x=1&plan=gold&y", Some("gold")),
+        ("/a?%70lan=g%6Fld", Some("gold")),
+        ("/a?PLAN=gold", Some("gold")),
+        ("/a?plan=gold&plan=gold", Some("gold")),
+        ("/a?plan=gold&Plan=1", Some("repeated")),
+        ("/a?plan=&plan=1", Some("repeated")),
+        ("/a?plan=a+b", Some("a b")),
+        ("/a?plan=a%2Bb%26c", Some("a+b&c")),
+        ("/a?plan=%2541", Some("%41")),
+        ("/a?plan=a=b", Some("a=b")),
+        ("/a?plan=", None),
+        ("/a?plan", None),
+        ("/a?plans=1", None),
+        ("/plan=1", None),
+        ("/a%3Fplan=1", None),
+    ] {
+        assert_eq!(value_of(source.clone(), target, &[]).as_deref(), expected, "{target}");
+    }
+    let forwarded = Profile::parse(draft(Reads::ForwardAuth, &[("of", source)])).expect("valid");
+    let headers: [(&str, &[u8]); 1] = [("x-forwarded-uri", b"/a?plan=gold")];
+    let request = forwarded.request(&asked("/?plan=of-the-gate", &headers)).expect("described");
+    assert_eq!(request.attribute("of"), Some("gold"), "the family's, not the gate's own");
+}
+
+#[test]
+fn cookie_is_counted_by_its_digest_however_it_is_spelled() {
+    let source = AttributeSource::Value(ValueSource { hash: true, ..value(Part::Cookies, "sid") });
+    let of = |lines: &[&'static str]| value_of(source.clone(), "/", lines);
+    let expected = of(&["sid=s-1"]).expect("a digest");
+    assert!(expected.starts_with("sha256:"), "{expected}");
+    let spellings: [&[&str]; 6] = [
+        &["a=1; sid=s-1; b=2"],
+        &["a=1", "sid=s-1"],
+        &["sid=\"s-1\""],
+        &[" SID = s-1 ;"],
+        &["sid=%73-1"],
+        &["sid=s-1; sid=s-1"],
+    ];
+    for lines in spellings {
+        assert_eq!(of(lines).as_ref(), Some(&expected), "{lines:?}");
+    }
+    let repeated = of(&["sid=s-1; sid=x"]);
+    assert_ne!(repeated.as_ref(), Some(&expected));
+    assert_eq!(repeated, of(&["sid=y", "SID=z"]), "one value for all that repeat it");
+    for none in ["", "sid", "sid=", "xsid=s-1", "=s-1"] {
+        assert_eq!(of(&[none]), None, "{none}");
+    }
+}
+
+#[test]
+fn segment_of_the_path_is_an_attribute_if_the_path_matches() {
+    let with = |template: &str, folds: &[PathFold]| {
+        let fold = folds.iter().copied().collect();
+        AttributeSource::Value(value(Part::Segments { template: template.to_owned(), fold }, "id"))
+    };
+    for (template, target, expected) in [
+        ("/users/{id}", "/users/7", Some("7")),
+        ("/users/{id}", "//x/../%75sers//7/?a=1", Some("7")),
+        ("/users/{id}", "/uSERS/A;b=c", Some("a")),
+        ("/users/{id}", "/users", None),
+        ("/users/{id}", "/users/7/posts", None),
+        ("/users/{id}/*", "/users/7", None),
+        ("/users/{id}/*", "/users/7/posts/8", Some("7")),
+        ("/{tenant}/users/{id}", "/a/users/7", Some("7")),
+        ("/{tenant}/users/{id}", "/a/groups/7", None),
+        ("/{id}", "/", None),
+    ] {
+        let found = value_of(with(template, &PathFold::ALL), target, &[]);
+        assert_eq!(found.as_deref(), expected, "{template} {target}");
+    }
+    let found = value_of(with("/Shops/{id}", &[]), "/Shops/A;b", &[]);
+    assert_eq!(found.as_deref(), Some("A;b"));
+}
+
+#[test]
+fn paths_with_ids_count_as_their_template() {
+    let source = |default: Option<&str>| AttributeSource::Path {
+        fold: PathFold::ALL.into(),
+        templates: ["/users/{id}", "/users/{id}/*", "/health"].map(ToOwned::to_owned).into(),
+        default: default.map(ToOwned::to_owned),
+    };
+    for (target, expected) in [
+        ("/users/7", "/users/{id}"),
+        ("/uSERS/%37/", "/users/{id}"),
+        ("/users/7/posts/8", "/users/{id}/*"),
+        ("/health?x", "/health"),
+        ("/users", "/users"),
+    ] {
+        assert_eq!(value_of(source(None), target, &[]).as_deref(), Some(expected), "{target}");
+    }
+    assert_eq!(value_of(source(Some("other")), "/users", &[]).as_deref(), Some("other"));
+}
+
+#[test]
+fn wrong_names_and_templates_are_refused_with_a_reason() {
+    let segment = |template: &str| Part::Segments {
+        template: template.to_owned(),
+        fold: PathFold::ALL.into(),
+    };
+    let path = |templates: &[&str], default: Option<&str>| AttributeSource::Path {
+        fold: PathFold::ALL.into(),
+        templates: templates.iter().map(|&text| text.to_owned()).collect(),
+        default: default.map(ToOwned::to_owned),
+    };
+    let many = vec!["/a"; TEMPLATES_MAX + 1];
+    for (source, field, reason) in [
+        (AttributeSource::Value(value(Part::Query, "")), "name", "1 to 64"),
+        (AttributeSource::Value(value(Part::Query, "api_KEY")), "hash", "credential"),
+        (AttributeSource::Value(value(Part::Cookies, "theme")), "hash", "credential"),
+        (AttributeSource::Value(value(segment("users/{id}"), "id")), "path", "begin with `/`"),
+        (AttributeSource::Value(value(segment("/Shops/{id}"), "id")), "path", "`/shops/{id}`"),
+        (AttributeSource::Value(value(segment("/users/{id}/"), "id")), "path", "`/users/{id}`"),
+        (AttributeSource::Value(value(segment("/u{id}"), "id")), "path", "whole segments"),
+        (AttributeSource::Value(value(segment("/*/{id}"), "id")), "path", "only at the end"),
+        (AttributeSource::Value(value(segment("/{id}/{id}"), "id")), "path", "once"),
+        (AttributeSource::Value(value(segment("/{ID}"), "ID")), "path", "the name in `{ID}`"),
+        (AttributeSource::Value(value(segment("/users/{id}"), "user")), "name", "a name of `path`"),
+        (path(&["/a", "b"], None), "templates[1]", "begin with `/`"),
+        (path(&many, None), "templates", "at most 32"),
+        (path(&[], Some("x")), "default", "needs `templates`"),
+        (path(&["/a"], Some("\0")), "default", ""),
+    ] {
+        let wrong = Profile::parse(draft(Reads::ExtAuthz, &[("of", source)])).expect_err(field);
+        assert_eq!((wrong.len(), &*wrong[0].field), (1, &*format!("attributes.of.{field}")));
+        assert!(wrong[0].reason.contains(reason), "{}: {}", wrong[0].field, wrong[0].reason);
     }
 }
 
@@ -319,15 +465,15 @@ fn profile_of_a_domain_has_no_settings_of_headers() {
 
 #[test]
 fn every_wrong_field_is_named() {
-    let bare = |name: &str| HeaderSource { name: name.to_owned(), hash: false, default: None };
+    let bare = |name: &str| value(Part::Headers, name);
     let sources = [
         ("ip", AttributeSource::Address { ipv6_prefix: 0 }),
         ("User", AttributeSource::Method),
-        ("a", AttributeSource::Header(bare("X-Forwarded-For"))),
-        ("b", AttributeSource::Header(bare("Authorization"))),
-        ("c", AttributeSource::Header(bare("x y"))),
-        ("d", AttributeSource::Header(HeaderSource { default: Some("\0".into()), ..bare("x") })),
-        ("e", AttributeSource::Header(bare("X-Weir-Key"))),
+        ("a", AttributeSource::Value(bare("X-Forwarded-For"))),
+        ("b", AttributeSource::Value(bare("Authorization"))),
+        ("c", AttributeSource::Value(bare("x y"))),
+        ("d", AttributeSource::Value(ValueSource { default: Some("\0".into()), ..bare("x") })),
+        ("e", AttributeSource::Value(bare("X-Weir-Key"))),
     ];
     let wrong = ProfileDraft {
         name: "Edge".to_owned(),

@@ -95,6 +95,28 @@ async fn proxy_gets_the_decision_with_its_headers() {
 }
 
 #[tokio::test]
+async fn query_of_the_request_itself_is_the_clients_behind_the_name_of_the_profile() {
+    let rule = json!({
+        "name": "per-page", "count_by": ["page"],
+        "limits": [{ "algorithm": "fixed_window", "limit": 1, "window_ms": 86_400_000 }],
+    });
+    let envoy = json!({ "reads": "ext_authz", "attributes": { "page": { "from": "query", "name": "page" } } });
+    let (gate, keys) =
+        Gate::with_rules_and_profiles(vec![rule], vec![profile("envoy", &envoy)]).await;
+    let headers = described(&keys.check, "u-1");
+    for (behind, status) in [
+        ("/?page=1", 200),
+        ("/a?b&page=1", 429),
+        // The query of the question, not of the client's request.
+        ("?page=1", 200),
+        ("?page=1", 200),
+    ] {
+        let answer = ask(&gate, "GET", &format!("/authorize/envoy{behind}"), &headers).await;
+        assert_eq!(answer.status, status, "{behind}: {}", answer.body);
+    }
+}
+
+#[tokio::test]
 async fn every_method_and_path_of_a_client_is_a_question() {
     let rule = json!({
         "name": "writes", "count_by": ["user", "method", "route"],

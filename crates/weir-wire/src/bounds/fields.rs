@@ -5,7 +5,10 @@ use weir_domain::alert::{CHECKS_MIN_MAX, THRESHOLDS_MAX, WINDOW_S_MAX};
 use weir_domain::charged::CHARGE_BYTES_MAX;
 use weir_domain::limit::{COST_MAX, LEASE_MS_MAX, LIMITS_PER_RULE_MAX, SPAN_MS_MAX, UNITS_MAX};
 use weir_domain::names::{ATTRIBUTES_MAX, VALUE_BYTES_MAX};
-use weir_domain::profile::{DENY_STATUSES, DOMAIN_BYTES_MAX, PathFold, TRUSTED_HOPS_MAX};
+use weir_domain::profile::{
+    DENY_STATUSES, DOMAIN_BYTES_MAX, HEADER_NAME_BYTES_MAX, PathFold, TEMPLATES_MAX,
+    TRUSTED_HOPS_MAX,
+};
 use weir_domain::request::IDEMPOTENCY_KEY_BYTES_MAX;
 use weir_domain::reservation::{RESERVED_MAX_MS, RESERVED_MIN_MS};
 use weir_domain::rule::{CONDITIONS_MAX, COUNT_BY_MAX, DESCRIPTION_CHARS_MAX};
@@ -103,6 +106,7 @@ fn limit_fields() -> Vec<(&'static str, &'static str, Value)> {
 
 fn profile_fields() -> Vec<(&'static str, &'static str, Value)> {
     let header = json!({ "pattern": HEADER_NAME });
+    let template = json!({ "pattern": "^/", "maxLength": VALUE_BYTES_MAX });
     let attributes = json!({
         "maxProperties": ATTRIBUTES_MAX,
         "propertyNames": { "type": "string", "pattern": ATTRIBUTE },
@@ -130,7 +134,18 @@ fn profile_fields() -> Vec<(&'static str, &'static str, Value)> {
             json!({ "enum": DENY_STATUSES, "minimum": 403, "maximum": 429 }),
         ),
         ("AttributeBody", "ipv6_prefix", json!({ "minimum": 1, "maximum": 128 })),
-        ("AttributeBody", "name", header.clone()),
+        // Of a header, a parameter, a cookie or a segment.
+        (
+            "AttributeBody",
+            "name",
+            json!({ "pattern": ONE_LINE, "minLength": 1, "maxLength": HEADER_NAME_BYTES_MAX }),
+        ),
+        ("AttributeBody", "path", template),
+        (
+            "AttributeBody",
+            "templates",
+            json!({ "maxItems": TEMPLATES_MAX, "items": { "type": "string", "pattern": "^/", "maxLength": VALUE_BYTES_MAX } }),
+        ),
         ("AttributeBody", "default", json!({ "pattern": ONE_LINE, "maxLength": VALUE_BYTES_MAX })),
         ("HeaderBody", "name", header.clone()),
         ("CostHeaderBody", "name", header),
