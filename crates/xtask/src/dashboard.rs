@@ -24,11 +24,11 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     // Two builds at once would write into the same folders.
     let _lock = workspace.lock("dashboard")?;
     let stamp = Stamp::of(workspace)?;
-    if stamp.is_current() && workspace.path(DIST).join("index.html").is_file() {
+    if stamp.made(workspace) == Some(Made::Whole) {
         return Ok(());
     }
     build(workspace)?;
-    stamp.write()
+    stamp.write(Made::Whole)
 }
 
 /// Cargo for the browser's target, with whichever toolchain can.
@@ -58,18 +58,22 @@ pub fn wasm_cargo(workspace: &Workspace, task: &str) -> Result<Command> {
     Ok(command)
 }
 
-/// A build in seconds, large and not compressed; the next whole build replaces it.
+/// A build that is fast to make, large and not compressed, unless there is one of these inputs; the next whole build replaces it.
 pub fn draft(workspace: &Workspace) -> Result<()> {
     let _lock = workspace.lock("dashboard")?;
-    Stamp::of(workspace)?.forget();
+    let stamp = Stamp::of(workspace)?;
+    if stamp.made(workspace).is_some() {
+        return Ok(());
+    }
     let compiled =
         step("compile the dashboard", || compile(workspace, "dashboard-draft", false, &[]))?;
     let bound = bind(workspace, &compiled)?;
-    put_in_place(workspace, &bound, false)
+    put_in_place(workspace, &bound, false)?;
+    stamp.write(Made::Draft)
 }
 
 fn build(workspace: &Workspace) -> Result<()> {
-    let splitter = splitter(workspace).context("wasm-split-cli is missing: cargo xtask setup")?;
+    let splitter = splitter(workspace)?;
     let small_std = has_std_sources()?;
     let compiled = step("compile the dashboard", || {
         // The splitter follows the relocations from each page to what it needs.
@@ -189,10 +193,17 @@ fn optimise(tool: &Path, bound: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The inputs of the last build.
+/// The inputs of a build, to compare with those of the last one.
 struct Stamp {
     file: PathBuf,
     inputs: String,
+}
+
+/// What the last build made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Made {
+    Whole,
+    Draft,
 }
 
 impl Stamp {
@@ -215,17 +226,20 @@ impl Stamp {
         })
     }
 
-    fn is_current(&self) -> bool {
-        fs::read_to_string(&self.file).is_ok_and(|found| found == self.inputs)
+    /// What the last build made of these inputs, if it is still there.
+    fn made(&self, workspace: &Workspace) -> Option<Made> {
+        let text = fs::read_to_string(&self.file).ok()?;
+        let made = [Made::Whole, Made::Draft].into_iter().find(|&made| text == self.text(made))?;
+        workspace.path(DIST).join("index.html").is_file().then_some(made)
     }
 
-    fn forget(&self) {
-        drop(fs::remove_file(&self.file));
+    fn text(&self, made: Made) -> String {
+        format!("{made:?} {}", self.inputs)
     }
 
-    fn write(&self) -> Result<()> {
+    fn write(&self, made: Made) -> Result<()> {
         fs::create_dir_all(self.file.parent().context("the stamp has a folder")?)?;
-        fs::write(&self.file, &self.inputs).context("write the stamp")
+        fs::write(&self.file, self.text(made)).context("write the stamp")
     }
 }
 

@@ -32,6 +32,9 @@ pub fn run(workspace: &Workspace, purpose: Purpose) -> Result<()> {
     }
     wasm_std::install(workspace)?;
     tools::install(workspace)?;
+    if matches!(purpose, Purpose::Image | Purpose::Test) {
+        tools::splitter(workspace)?;
+    }
     if purpose == Purpose::Image {
         tools::install_auditable(workspace)?;
     }

@@ -23,17 +23,19 @@ pub fn bindgen(workspace: &Workspace) -> Result<Option<PathBuf>> {
     }))
 }
 
-/// The tool, if it is installed. It cannot say its version, so one on the path is not taken.
-pub fn splitter(workspace: &Workspace) -> Option<PathBuf> {
-    splitter_tool().installed(workspace)
+/// The tool, which is installed if it is missing: only a whole dashboard needs it. It cannot say its version, so one on the path is
+/// not taken.
+pub fn splitter(workspace: &Workspace) -> Result<PathBuf> {
+    let tool = splitter_tool();
+    if tool.installed(workspace).is_none() {
+        tool.install(workspace)?;
+    }
+    tool.installed(workspace).context("cargo installed no wasm-split-cli")
 }
 
 pub fn install(workspace: &Workspace) -> Result<()> {
     if bindgen(workspace)?.is_none() {
         bindgen_tool(workspace)?.install(workspace)?;
-    }
-    if splitter(workspace).is_none() {
-        splitter_tool().install(workspace)?;
     }
     Ok(())
 }
