@@ -42,20 +42,21 @@ fn migrations(workspace: &Workspace) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The macros run only when the store is compiled, so its root is made to look newer.
+/// The macros run only when the store is compiled, so its root looks newer meanwhile. Afterwards it has its own time again,
+/// because other builds would otherwise compile the store and all that stands on it once more.
 fn compile_store(workspace: &Workspace, url: &str, descriptions: &Path) -> Result<()> {
-    let root = workspace.path("crates/weir-store/src/lib.rs");
+    let root = fs::File::options()
+        .append(true)
+        .open(workspace.path("crates/weir-store/src/lib.rs"))
+        .context("open the store's root")?;
+    let modified = root.metadata()?.modified()?;
     #[expect(
         clippy::disallowed_methods,
         reason = "a file's time stamp is compared with the machine's clock"
     )]
     let now = SystemTime::now();
-    fs::File::options()
-        .append(true)
-        .open(&root)
-        .and_then(|file| file.set_modified(now))
-        .context("touch the store")?;
-    call(
+    root.set_modified(now).context("touch the store")?;
+    let compiled = call(
         workspace
             .cargo()
             .args(["check", "--quiet", "--package", "weir-store"])
@@ -63,10 +64,12 @@ fn compile_store(workspace: &Workspace, url: &str, descriptions: &Path) -> Resul
             .env("SQLX_OFFLINE", "false")
             .env("SQLX_OFFLINE_DIR", descriptions)
             .env("DATABASE_URL", url),
-    )
+    );
+    root.set_modified(modified).context("give the store its time back")?;
+    compiled
 }
 
-/// Makes `kept` equal to `fresh`, or fails where it is not.
+/// Makes `committed` equal to `fresh`, or fails where it is not.
 fn settle(fresh: &Path, committed: &Path, mode: Mode) -> Result<()> {
     let (new, old) = (contents(fresh)?, contents(committed)?);
     if new == old {
