@@ -199,7 +199,7 @@ struct Stamp {
     inputs: String,
 }
 
-/// What the last build made.
+/// The result of the last build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Made {
     Whole,
@@ -226,7 +226,7 @@ impl Stamp {
         })
     }
 
-    /// What the last build made of these inputs, if it is still there.
+    /// The result of the last build of these inputs, if it is still there.
     fn made(&self, workspace: &Workspace) -> Option<Made> {
         let text = fs::read_to_string(&self.file).ok()?;
         let made = [Made::Whole, Made::Draft].into_iter().find(|&made| text == self.text(made))?;

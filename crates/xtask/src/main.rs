@@ -19,6 +19,7 @@ mod layers;
 mod openapi;
 mod pages;
 mod protos;
+mod quick;
 mod release;
 mod sbom;
 mod setup;
@@ -51,6 +52,7 @@ fn run(workspace: &Workspace, task: Task) -> anyhow::Result<()> {
         Task::Setup { purpose } => setup::run(workspace, purpose),
         Task::Dev { args } => dev::run(workspace, &args),
         Task::Test => test::run(workspace),
+        Task::Quick => quick::run(workspace),
         Task::Dashboard { draft } => {
             guide::run(workspace)?;
             if draft { dashboard::draft(workspace) } else { dashboard::run(workspace) }
@@ -118,6 +120,8 @@ enum Task {
     },
     /// Runs every check and every test
     Test,
+    /// Runs the fast checks, and the lints and unit tests of the crates that changed and of those that use them
+    Quick,
     /// Builds the dashboard into frontend/dist, and the guide into docs/dist
     Dashboard {
         /// Fast to build and large; a running debug build of the server shows it at once
