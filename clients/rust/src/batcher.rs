@@ -49,6 +49,8 @@ struct Pending {
     json: Vec<u8>,
     repeatable: bool,
     deadline: Deadline,
+    /// Of the caller's span.
+    traceparent: Option<String>,
     /// Whether a batch with this check was refused because of it.
     alone: bool,
     reply: oneshot::Sender<Result<Decided, Error>>,
@@ -69,7 +71,8 @@ impl Batcher {
     pub async fn ask(&self, json: Vec<u8>, repeatable: bool) -> Result<Decided, Error> {
         let deadline = Deadline::now() + self.shared.options.timeout;
         let (reply, decided) = oneshot::channel();
-        self.enqueue(Pending { json, repeatable, deadline, alone: false, reply })?;
+        let traceparent = (self.shared.options.traceparent)();
+        self.enqueue(Pending { json, repeatable, deadline, traceparent, alone: false, reply })?;
         timeout_at(deadline, decided)
             .await
             .unwrap_or_else(|_| Ok(Err(Error::late())))
@@ -118,6 +121,8 @@ impl Batcher {
             if single { "/check" } else { "/check/batch" },
             checks.iter().all(|check| check.repeatable),
         );
+        // A call has one parent; a batch is a part of the trace of its first check.
+        call.traceparent = checks.first().and_then(|check| check.traceparent.clone());
         // No check is in time any longer by then.
         call.timeout = Some(left + self.shared.options.timeout);
         let mut exchange = pin!(transport.send_json(call, body(&checks)));

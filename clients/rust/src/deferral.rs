@@ -161,7 +161,7 @@ impl Weir {
         // A repeated removal would not tell what the first call did.
         let repeatable = method == http::Method::GET;
         let path = format!("/deferred/{}", encoded(id));
-        let call = Call { method, path: &path, repeatable, timeout: None };
+        let call = Call { method, path: &path, repeatable, timeout: None, traceparent: None };
         self.shared.transport.send(call, None::<&DeferRequest>).await
     }
 }

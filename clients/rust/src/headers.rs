@@ -1,6 +1,6 @@
 //! The headers of an answer.
 
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue, Response};
 
 use crate::answer::{Answer, LimitAnswer, Mode};
 
@@ -51,6 +51,62 @@ impl Answer {
             && limit.reset_after_ms == self.reset_after_ms
             && (self.allowed || limit.retry_after_ms == self.retry_after_ms)
     }
+}
+
+/// The headers that list all limits of a response, the outermost one first.
+const LISTS: [&str; 2] = ["ratelimit", "ratelimit-policy"];
+/// The headers of one limit.
+const NUMBERS: [&str; 3] = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"];
+/// The headers of a refusal.
+const RETRIES: [&str; 2] = ["retry-after", "x-ratelimit-retry-after"];
+
+/// What the limits around a service have written into its response, from the innermost outwards. An extension of the response.
+#[derive(Debug, Clone, Copy, Default)]
+struct Written {
+    /// Of the limit whose `X-RateLimit-*` the response has.
+    remaining: Option<u64>,
+    refused: bool,
+}
+
+/// Adds the headers of one more limit to a response.
+pub(crate) fn add_headers<B>(answer: &Answer, with_headers: bool, response: &mut Response<B>) {
+    let mut own = answer.headers();
+    if !with_headers {
+        let retry = own.remove("retry-after");
+        own.clear();
+        own.extend(retry.map(|retry| (http::header::RETRY_AFTER, retry)));
+    }
+    let written = response.extensions().get::<Written>().copied().unwrap_or_default();
+    let headers = response.headers_mut();
+    for name in LISTS {
+        let Some(value) = own.get(name) else { continue };
+        let before = headers.get_all(name).iter().filter_map(|before| before.to_str().ok());
+        let all: Vec<_> = value.to_str().into_iter().chain(before).collect();
+        if let Ok(list) = HeaderValue::try_from(all.join(", ")) {
+            headers.insert(name, list);
+        }
+    }
+    for name in RETRIES {
+        if let Some(value) = own.get(name) {
+            headers.entry(name).or_insert_with(|| value.clone());
+        }
+    }
+    let mut remaining = written.remaining;
+    if let Some(left) = answer.remaining.filter(|_| own.contains_key("x-ratelimit-remaining")) {
+        let replaces = match remaining {
+            Some(least) => !written.refused && left <= least,
+            // Those of the service itself stay.
+            None => !NUMBERS.iter().any(|name| headers.contains_key(*name)),
+        };
+        if replaces {
+            remaining = Some(left);
+            for name in NUMBERS {
+                headers.insert(name, own[name].clone());
+            }
+        }
+    }
+    let refused = written.refused || !answer.allowed;
+    response.extensions_mut().insert(Written { remaining, refused });
 }
 
 /// Whether a header can carry the name in quotes.

@@ -2,7 +2,8 @@
 //!
 //! A [`Weir`] asks gates; [`WeirLayer`] limits the requests of a tower service. The README shows both.
 //!
-//! Reading order: `options` and `request`, what goes in; `client`, the calls; `answer` and `error`, what comes out; `layer`, the middleware.
+//! Reading order: `options` and `request`, what goes in; `client`, the calls; `answer` and `error`, what comes out; `limits` and
+//! `layer`, the middleware.
 
 mod address;
 mod answer;
@@ -14,8 +15,10 @@ mod client;
 mod deferral;
 mod error;
 mod headers;
+mod held;
 mod layer;
 mod lease;
+mod limits;
 mod options;
 mod request;
 mod reservation;
@@ -27,8 +30,10 @@ pub use answer::{Answer, Degraded, LimitAnswer, Mode};
 pub use client::Weir;
 pub use deferral::{DeferRequest, Deferral, DeferredJob, DeferredState};
 pub use error::{Error, FieldProblem, Kind};
-pub use layer::{Limits, WeirLayer, WeirService};
+pub use held::LimitedBody;
+pub use layer::{WeirLayer, WeirService};
 pub use lease::{Lease, Released, Renewed};
+pub use limits::Limits;
 pub use options::{Choice, OnError, Options, WrongOption};
 pub use request::{Attributes, CheckRequest, safe_attributes};
 pub use reservation::{Committed, Reservation, ReserveRequest};

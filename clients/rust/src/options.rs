@@ -40,6 +40,7 @@ pub enum OnError {
 
 /// A function that chooses by the failure and the request.
 pub(crate) type ChooseFn = dyn Fn(&Error, &CheckRequest) -> Choice + Send + Sync;
+pub(crate) type Traceparent = Arc<dyn Fn() -> Option<String> + Send + Sync>;
 pub(crate) type OnDegraded = Arc<dyn Fn(&Error) + Send + Sync>;
 pub(crate) type Random = Arc<dyn Fn() -> f64 + Send + Sync>;
 pub(crate) type Now = Arc<dyn Fn() -> Instant + Send + Sync>;
@@ -87,6 +88,8 @@ pub struct Options {
     pub(crate) retry_spread: Duration,
     pub(crate) random: Random,
     pub(crate) on_degraded: OnDegraded,
+    pub(crate) traceparent: Traceparent,
+    pub(crate) http: Option<reqwest::Client>,
     pub(crate) now: Now,
     pub(crate) sleep: Sleep,
 }
@@ -107,6 +110,8 @@ impl Options {
             retry_spread: RETRY_SPREAD_DEFAULT,
             random: Arc::new(random),
             on_degraded: Arc::new(|_| {}),
+            traceparent: Arc::new(|| None),
+            http: None,
             now: Arc::new(Instant::now),
             sleep: Arc::new(|pause| Box::pin(tokio::time::sleep(pause))),
         }
@@ -168,6 +173,25 @@ impl Options {
     #[must_use]
     pub fn on_degraded(mut self, on_degraded: impl Fn(&Error) + Send + Sync + 'static) -> Self {
         self.on_degraded = Arc::new(on_degraded);
+        self
+    }
+
+    /// The `traceparent` of the present span, which each call carries, so that the gate's trace continues the program's. A call of several
+    /// checks carries that of the first one.
+    #[must_use]
+    pub fn traceparent(
+        mut self,
+        traceparent: impl Fn() -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.traceparent = Arc::new(traceparent);
+        self
+    }
+
+    /// Replaces the HTTP client, for a client certificate or a proxy. It should follow no redirect, which would send the API key to another
+    /// address.
+    #[must_use]
+    pub fn http_client(mut self, http: reqwest::Client) -> Self {
+        self.http = Some(http);
         self
     }
 

@@ -1,6 +1,7 @@
 //! How requests are sent.
 
 use std::error::Error as _;
+use std::fmt;
 use std::time::Duration;
 
 use http::Method;
@@ -10,7 +11,7 @@ use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
 
 use crate::error::{Error, Kind};
-use crate::options::{Options, WrongOption};
+use crate::options::{Options, Traceparent, WrongOption};
 
 /// The longest answer that is read: more than a batch of 100 checks with the most limits.
 const BODY_MAX: usize = 8 << 20;
@@ -19,12 +20,21 @@ const IDLE: Duration = Duration::from_secs(5);
 
 const JSON: &str = "application/json";
 
-/// Sends requests to one address. Uses no proxy of the environment, and follows no redirect.
-#[derive(Debug)]
+/// Sends requests to one address. Unless the program gives a client of its own, it uses no proxy of the environment, and follows no
+/// redirect.
 pub(crate) struct Transport {
     http: reqwest::Client,
+    headers: HeaderMap,
     url: String,
     timeout: Duration,
+    traceparent: Traceparent,
+}
+
+impl fmt::Debug for Transport {
+    /// Without the key.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Transport").field("url", &self.url).finish_non_exhaustive()
+    }
 }
 
 /// A status and the body.
@@ -39,11 +49,13 @@ pub(crate) struct Call<'a> {
     pub repeatable: bool,
     /// That of the client if it is `None`.
     pub timeout: Option<Duration>,
+    /// That of the present span if it is `None`.
+    pub traceparent: Option<String>,
 }
 
 impl<'a> Call<'a> {
     pub fn post(path: &'a str, repeatable: bool) -> Self {
-        Self { method: Method::POST, path, repeatable, timeout: None }
+        Self { method: Method::POST, path, repeatable, timeout: None, traceparent: None }
     }
 }
 
@@ -53,15 +65,14 @@ impl Transport {
         let key = HeaderValue::try_from(format!("Bearer {}", options.key));
         headers.insert(AUTHORIZATION, key.map_err(|_| WrongOption("key: an API key is needed"))?);
         headers.insert(ACCEPT, HeaderValue::from_static(JSON));
-        let http = reqwest::Client::builder()
-            .default_headers(headers)
-            .redirect(Policy::none())
-            .no_proxy()
-            .http1_only()
-            .pool_idle_timeout(IDLE)
-            .build()
-            .map_err(|_| WrongOption("url: TLS is not available"))?;
-        Ok(Self { http, url: options.url.clone(), timeout: options.timeout })
+        let own = || {
+            let builder = reqwest::Client::builder().redirect(Policy::none()).no_proxy();
+            let built = builder.http1_only().pool_idle_timeout(IDLE).build();
+            built.map_err(|_| WrongOption("url: TLS is not available"))
+        };
+        let http = options.http.clone().map_or_else(own, Ok)?;
+        let Options { url, timeout, traceparent, .. } = options.clone();
+        Ok(Self { http, headers, url, timeout, traceparent })
     }
 
     /// Posts a request, and returns the answer if it has the status of a decision.
@@ -119,7 +130,10 @@ impl Transport {
 
     async fn exchange(&self, call: &Call<'_>, text: Option<Vec<u8>>) -> Result<Reply, Error> {
         let url = format!("{}{}", self.url, call.path);
-        let mut request = self.http.request(call.method.clone(), url);
+        let mut request = self.http.request(call.method.clone(), url).headers(self.headers.clone());
+        if let Some(traceparent) = call.traceparent.clone().or_else(|| (self.traceparent)()) {
+            request = request.header("traceparent", traceparent);
+        }
         if let Some(text) = text {
             request = request.header(CONTENT_TYPE, JSON).body(text);
         }

@@ -27,7 +27,8 @@ async fn rows_of_the_conformance_file() {
     assert!(faults.is_empty(), "{faults}");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+/// In one thread, so that all calls of a row have begun before the first one is sent.
+#[tokio::test]
 async fn rows_of_calls_at_once() {
     let mut faults = String::new();
     let first = cases().len();

@@ -58,6 +58,16 @@ pub fn concurrent_cases() -> Vec<Value> {
     list("/concurrent/cases")
 }
 
+/// Each case of middleware with its position among the cases of the stub.
+pub fn middleware_cases() -> Vec<(usize, Value)> {
+    let before = cases().len() + concurrent_cases().len();
+    list("/middleware/cases")
+        .into_iter()
+        .enumerate()
+        .map(|(nth, case)| (before + nth, case))
+        .collect()
+}
+
 fn list(path: &str) -> Vec<Value> {
     let text = std::fs::read_to_string("../conformance.json").expect("the cases");
     let file: Value = serde_json::from_str(&text).expect("JSON");
