@@ -28,10 +28,19 @@ django.setup()
 
 
 @contextlib.contextmanager
-def served(app):
+def served(app, *clients):
+    """Closes the clients in the event loop of the server, which made their connections."""
+
+    async def serve() -> None:
+        try:
+            await server.serve()
+        finally:
+            for client in clients:
+                await client.aclose()
+
     config = uvicorn.Config(app, port=0, lifespan="off", log_level="error", proxy_headers=False)
     server = uvicorn.Server(config)
-    thread = threading.Thread(target=lambda: asyncio.run(server.serve()))
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
     thread.start()
     try:
         deadline = time.monotonic() + GENEROUS_MS / 1000
@@ -45,7 +54,7 @@ def served(app):
 
 
 @contextlib.contextmanager
-def served_wsgi(app):
+def served_wsgi(app, *clients):
     class Quiet(WSGIRequestHandler):
         def log_message(self, *_: object) -> None:
             pass
@@ -59,3 +68,5 @@ def served_wsgi(app):
         server.shutdown()
         thread.join()
         server.server_close()
+        for client in clients:
+            client.close()

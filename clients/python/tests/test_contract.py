@@ -51,8 +51,8 @@ class Handler:
 
 
 class Contract(unittest.TestCase):
-    def run_rows(self, framework: str, kind: type, serve, made) -> None:
-        """`serve(handler, limits)` is a server of a handler with these limits around it; `made` makes a response of the framework."""
+    def run_rows(self, framework: str, kind: type, application, made) -> None:
+        """`application(handler, limits)` has a handler with these limits around it; `made` makes a response of the framework."""
         for row in MIDDLEWARE:
             run, handler, decisions, errors = f"{RUN}-{framework}", Handler(), [], []
             url, options = target(row, run)
@@ -62,7 +62,7 @@ class Contract(unittest.TestCase):
                 weir = kind(**options, on_degraded=errors.append)
                 limits = [{"client": weir, **limit_of(one, run, made, decisions)} for one in row["limits"]]
                 http = stack.enter_context(httpx.Client(headers={"connection": "close"}, timeout=GENEROUS_MS / 1000, trust_env=False))
-                address = stack.enter_context(serve(handler, limits))
+                address = stack.enter_context((served if kind is AsyncWeir else served_wsgi)(application(handler, limits), weir))
                 for nth, request in enumerate(row["requests"]):
                     handler.begin(request.get("handler", {}))
                     self.compare(http.get(address), handler, request["expect"], f"request {nth}, errors {errors!r}")
@@ -119,7 +119,7 @@ class Contract(unittest.TestCase):
             self.assertLess(time.monotonic(), deadline, f"never: {what}")
 
     def test_asgi(self) -> None:
-        def serve(handler, limits):
+        def application(handler, limits):
             async def endpoint(request):
                 status, headers = await asyncio.to_thread(handler.handle, getattr(request.state, "weir", None))
                 return StarletteResponse("fine", status, headers)
@@ -127,12 +127,12 @@ class Contract(unittest.TestCase):
             app = Starlette(routes=[Route("/", endpoint)])
             for one in reversed(limits):
                 app = asgi.WeirMiddleware(app, one.pop("client"), **one)
-            return served(app)
+            return app
 
-        self.run_rows("asgi", AsyncWeir, serve, lambda what: StarletteResponse(what["body"], what["status"], what["headers"]))
+        self.run_rows("asgi", AsyncWeir, application, lambda what: StarletteResponse(what["body"], what["status"], what["headers"]))
 
     def test_fastapi(self) -> None:
-        def serve(handler, limits):
+        def application(handler, limits):
             app = fastapi_library.FastAPI()
             fastapi.install(app)
             depends = [fastapi_library.Depends(fastapi.limit(one.pop("client"), **one)) for one in limits]
@@ -142,12 +142,12 @@ class Contract(unittest.TestCase):
                 status, headers = handler.handle(getattr(request.state, "weir", None))
                 return StarletteResponse("fine", status, headers)
 
-            return served(app)
+            return app
 
-        self.run_rows("fastapi", AsyncWeir, serve, lambda what: StarletteResponse(what["body"], what["status"], what["headers"]))
+        self.run_rows("fastapi", AsyncWeir, application, lambda what: StarletteResponse(what["body"], what["status"], what["headers"]))
 
     def test_flask(self) -> None:
-        def serve(handler, limits):
+        def application(handler, limits):
             def view():
                 status, headers = handler.handle(flask_library.g.get("weir"))
                 return "fine", status, headers
@@ -157,23 +157,23 @@ class Contract(unittest.TestCase):
                 view = flask.limited(one.pop("client"), **one)(view)
             app.add_url_rule("/", "view", view)
             app.logger.disabled = True
-            return served_wsgi(app)
+            return app
 
-        self.run_rows("flask", Weir, serve, lambda what: (what["body"], what["status"], what["headers"]))
+        self.run_rows("flask", Weir, application, lambda what: (what["body"], what["status"], what["headers"]))
 
     def test_flask_application(self) -> None:
-        def serve(handler, limits):
+        def application(handler, limits):
             app = flask_library.Flask("contract")
             for one in limits:
                 flask.WeirLimits(one.pop("client"), **one).init_app(app)
             app.add_url_rule("/", "view", lambda: ("fine", *handler.handle(flask_library.g.get("weir"))))
             app.logger.disabled = True
-            return served_wsgi(app)
+            return app
 
-        self.run_rows("flask-application", Weir, serve, lambda what: (what["body"], what["status"], what["headers"]))
+        self.run_rows("flask-application", Weir, application, lambda what: (what["body"], what["status"], what["headers"]))
 
     def test_django_decorator(self) -> None:
-        def serve(handler, limits):
+        def application(handler, limits):
             def view(request):
                 return django_response("fine", *handler.handle(getattr(request, "weir", None)))
 
@@ -181,12 +181,12 @@ class Contract(unittest.TestCase):
                 view = for_django.limited(one.pop("client"), **one)(view)
             DjangoUrls.urlpatterns[:] = [django_path("", view)]
             django.urls.clear_url_caches()
-            return served_wsgi(get_wsgi_application())
+            return get_wsgi_application()
 
-        self.run_rows("django", Weir, serve, lambda what: django_response(what["body"], what["status"], what["headers"]))
+        self.run_rows("django", Weir, application, lambda what: django_response(what["body"], what["status"], what["headers"]))
 
     def test_django_decorator_of_an_asynchronous_view(self) -> None:
-        def serve(handler, limits):
+        def application(handler, limits):
             async def view(request):
                 return django_response("fine", *await asyncio.to_thread(handler.handle, getattr(request, "weir", None)))
 
@@ -194,12 +194,12 @@ class Contract(unittest.TestCase):
                 view = for_django.limited(one.pop("client"), **one)(view)
             DjangoUrls.urlpatterns[:] = [django_path("", view)]
             django.urls.clear_url_caches()
-            return served(get_asgi_application())
+            return get_asgi_application()
 
-        self.run_rows("django-async", AsyncWeir, serve, lambda what: django_response(what["body"], what["status"], what["headers"]))
+        self.run_rows("django-async", AsyncWeir, application, lambda what: django_response(what["body"], what["status"], what["headers"]))
 
     def test_django_middleware(self) -> None:
-        def serve(handler, limits):
+        def application(handler, limits):
             DjangoUrls.urlpatterns[:] = [
                 django_path("", lambda request: django_response("fine", *handler.handle(getattr(request, "weir", None))))
             ]
@@ -208,14 +208,14 @@ class Contract(unittest.TestCase):
                 setattr(servers, f"limits_{nth}", for_django.weir_middleware(one.pop("client"), **one))
             conf.settings.MIDDLEWARE = [f"servers.limits_{nth}" for nth in range(len(limits))]
             try:
-                return served_wsgi(get_wsgi_application())
+                return get_wsgi_application()
             finally:
                 conf.settings.MIDDLEWARE = []
 
-        self.run_rows("django-middleware", Weir, serve, lambda what: django_response(what["body"], what["status"], what["headers"]))
+        self.run_rows("django-middleware", Weir, application, lambda what: django_response(what["body"], what["status"], what["headers"]))
 
     def test_django_rest_framework(self) -> None:
-        def serve(handler, limits):
+        def application(handler, limits):
             class View(rest_framework.views.APIView):
                 throttle_classes = [throttle_of(one) for one in limits]
 
@@ -225,9 +225,9 @@ class Contract(unittest.TestCase):
 
             DjangoUrls.urlpatterns[:] = [django_path("", View.as_view())]
             django.urls.clear_url_caches()
-            return served_wsgi(get_wsgi_application())
+            return get_wsgi_application()
 
-        self.run_rows("rest", Weir, serve, lambda what: django_response(what["body"], what["status"], what["headers"]))
+        self.run_rows("rest", Weir, application, lambda what: django_response(what["body"], what["status"], what["headers"]))
 
 
 def limit_of(limit: dict, run: str, made, decisions: list) -> dict:

@@ -9,8 +9,9 @@ import threading
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
+import httpx
 from support import CASES, GATE, GATE_PID, GENEROUS_MS, KEY, RUN, STUB, closed_port
-from weir_ratelimit import AsyncWeir, Weir, WeirError, client_address, safe_attributes
+from weir_ratelimit import Answer, AsyncWeir, Weir, WeirError, client_address, safe_attributes
 
 SUBJECT = {"suite": "bucket", "user": f"faults-{RUN}"}
 
@@ -20,6 +21,7 @@ class Faults(unittest.TestCase):
         degraded: list[str] = []
         options = {"timeout_ms": 100, "on_degraded": lambda error: degraded.append(error.kind)}
         patient = Weir(GATE, KEY, on_error="deny", timeout_ms=GENEROUS_MS)
+        self.addCleanup(patient.close)
         self.assertIsNone(patient.peek("conformance", SUBJECT).degraded)
         os.kill(GATE_PID, signal.SIGSTOP)
         try:
@@ -37,7 +39,6 @@ class Faults(unittest.TestCase):
         finally:
             os.kill(GATE_PID, signal.SIGCONT)
         self.assertIsNone(patient.peek("conformance", SUBJECT).degraded)
-        patient.close()
 
     async def check_async(self, choice: str, options: dict) -> list:
         async with AsyncWeir(GATE, KEY, on_error=choice, **options) as weir:
@@ -52,6 +53,20 @@ class Faults(unittest.TestCase):
         self.assertFalse(weir.check("a", {}, cost=1).allowed)
         wrong = Weir(closed_port(), KEY, on_error=lambda error, request: True)
         self.assertFalse(wrong.check("a", {}).allowed, "a choice that is none does not admit")
+
+    def test_error_of_a_transport_that_is_none_of_the_http_library_is_named(self) -> None:
+        def fail(request: httpx.Request) -> httpx.Response:
+            raise LookupError("no such certificate")
+
+        async def ask() -> Answer:
+            async with AsyncWeir("http://a", KEY, on_error="allow", transport=httpx.MockTransport(fail)) as weir:
+                return await weir.check("a", {})
+
+        with Weir("http://a", KEY, on_error="allow", transport=httpx.MockTransport(fail)) as weir:
+            for answer in (weir.check("a", {}), asyncio.run(ask())):
+                self.assertTrue(answer.allowed)
+                self.assertEqual(answer.error.kind, "connection")
+                self.assertIn("LookupError('no such certificate')", str(answer.error))
 
     @unittest.skipUnless(sys.platform == "linux", "reads /proc")
     def test_10_000_calls_leave_no_socket_open_beyond_those_in_use_at_once(self) -> None:

@@ -97,7 +97,7 @@ class Middleware(unittest.TestCase):
             return dict(scope["headers"])[name.encode()].decode()
 
         every = options(AsyncWeir, "asgi", asgi.ip, None, header, seen)
-        apps = {}
+        apps, clients = {}, clients_of(every)
         for name, one in every.items():
             refund_when = (lambda status: status < 300) if name == "login" else None
             apps[name] = asgi.WeirMiddleware(app, one.pop("client"), **one, refund_when=refund_when)
@@ -105,13 +105,13 @@ class Middleware(unittest.TestCase):
         async def dispatch(scope, receive, send) -> None:
             await apps[scope["path"].split("/")[1]](scope, receive, send)
 
-        with served(dispatch) as url:
+        with served(dispatch, *clients) as url:
             self.examine(url, "asgi", seen, None)
 
     def test_fastapi(self) -> None:
         seen: list = []
         every = options(AsyncWeir, "fastapi", fastapi.ip, fastapi.route, lambda request, name: request.headers[name], seen)
-        app = fastapi_library.FastAPI()
+        app, clients = fastapi_library.FastAPI(), clients_of(every)
         fastapi.install(app)
         for name, one in every.items():
             dependency = fastapi_library.Depends(fastapi.limit(one.pop("client"), **one))
@@ -121,7 +121,7 @@ class Middleware(unittest.TestCase):
             def endpoint() -> fastapi_library.Response:
                 return None
 
-        with served(plain(app)) as url:
+        with served(plain(app), *clients) as url:
             self.examine(url, "fastapi", seen, "/limited/{number}", refunds=False)
 
     def test_django(self) -> None:
@@ -131,16 +131,18 @@ class Middleware(unittest.TestCase):
         def view(request, number=None):
             return HttpResponse("fine", status=401 if "wrong" in request.GET else 200)
 
+        clients = clients_of(every)
         for name, one in every.items():
             refund_when = (lambda status: status < 300) if name == "login" else None
             limited = for_django.limited(one.pop("client"), **one, refund_when=refund_when)(view)
             DjangoUrls.urlpatterns.append(django_path("limited/<int:number>" if name == "limited" else name, limited))
-        with served_wsgi(get_wsgi_application()) as url:
+        with served_wsgi(get_wsgi_application(), *clients) as url:
             self.examine(url, "django", seen, "limited/<int:number>")
 
     def test_django_middleware_knows_the_route_before_the_view(self) -> None:
         seen: list = []
         weir = Weir(closed_port(), on_error="allow", **SETTINGS)
+        self.addCleanup(weir.close)
         attributes = lambda request: seen.append(for_django.route(request))  # noqa: E731
         middleware = for_django.weir_middleware(weir, namespace="conformance", attributes=attributes)
         handler = middleware(lambda request: HttpResponse("fine"))
@@ -153,7 +155,7 @@ class Middleware(unittest.TestCase):
     def test_flask(self) -> None:
         seen: list = []
         every = options(Weir, "flask", flask.ip, flask.route, lambda request, name: request.headers[name], seen)
-        app = flask_library.Flask("test")
+        app, clients = flask_library.Flask("test"), clients_of(every)
         for name, one in every.items():
             refund_when = (lambda status: status < 300) if name == "login" else None
 
@@ -164,8 +166,12 @@ class Middleware(unittest.TestCase):
 
             limited = flask.limited(one.pop("client"), **one, refund_when=refund_when)(view)
             app.add_url_rule("/limited/<int:number>" if name == "limited" else f"/{name}", name, limited)
-        with served_wsgi(app) as url:
+        with served_wsgi(app, *clients) as url:
             self.examine(url, "flask", seen, "/limited/<int:number>")
+
+
+def clients_of(every: dict[str, dict]) -> set:
+    return {one["client"] for one in every.values()}
 
 
 def plain(app):

@@ -11,9 +11,9 @@ from typing import Any
 import anyio
 import httpx
 
-from ._calls import Call, Request, timed_out
+from ._calls import Call, Request, interrupted, timed_out
 from ._core import (
-    BODY_MAX, DEFER_TIMEOUT_MS, FAILURES, RETRY_SPREAD_MS, Attributes, CheckRequest, Core, OnError, failure, job_path, timeout_of, too_long,
+    BODY_MAX, DEFER_TIMEOUT_MS, RETRY_SPREAD_MS, Attributes, CheckRequest, Core, OnError, failure, job_path, timeout_of, too_long,
     too_many,
 )
 from .answer import Answer, GateAnswer
@@ -282,7 +282,7 @@ class AsyncWeir:
             loop.start(self._run, loop, call)
 
     async def _run(self, loop: _Loop, call: Call) -> None:
-        found: tuple[int, bytes] | WeirError = timed_out()
+        found: tuple[int, bytes] | WeirError = interrupted()
         try:
             if all(one.abandoned for one in call.requests):
                 return
@@ -290,6 +290,8 @@ class AsyncWeir:
             left = call.leader.deadline - time.monotonic() + self._core.timeout_s
             with anyio.move_on_after(left) as call.scope:
                 found = await self._exchange_in_scope(call.as_one(), loop.http, call)
+            if call.scope.cancelled_caught:
+                found = timed_out()
         except WeirError as error:
             found = error
         finally:
@@ -349,7 +351,9 @@ class AsyncWeir:
                     if len(answer) > BODY_MAX:
                         raise too_long(response.status_code)
                 return response.status_code, bytes(answer)
-        except FAILURES as error:
+        except WeirError:
+            raise
+        except Exception as error:
             raise failure(error) from error
 
 

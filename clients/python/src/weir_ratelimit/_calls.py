@@ -131,3 +131,7 @@ class CallQueue:
 
 def timed_out() -> WeirError:
     return WeirError("timeout", "the gate did not answer in time")
+
+
+def interrupted() -> WeirError:
+    return WeirError("connection", "the call was interrupted")

@@ -337,23 +337,18 @@ def too_many(checks: int) -> bool:
 
 
 def failure(error: Exception) -> WeirError:
-    """The failure that an error of the HTTP library means."""
+    """The failure that an error of the HTTP library means. One that is not about a connection is named: nothing else says what happened."""
     if isinstance(error, (httpx.TimeoutException, httpcore.TimeoutException, TimeoutError)):
         return WeirError("timeout", "the gate did not answer in time")
     protocol = (httpx.RemoteProtocolError, httpcore.RemoteProtocolError)
     if isinstance(error, protocol) and "disconnected" not in str(error) and "closed connection" not in str(error):
         return WeirError("answer", f"the gate's answer is not HTTP: {error}")
-    return WeirError("connection", f"the connection to the gate failed: {error}")
+    known = isinstance(error, (httpx.TransportError, httpcore.NetworkError, httpcore.ProtocolError, OSError))
+    return WeirError("connection", f"the connection to the gate failed: {error if known else repr(error)}")
 
 
 def too_long(status: int) -> WeirError:
     return WeirError("answer", "the gate's answer is too long", status=status)
-
-
-FAILURES: tuple[type[Exception], ...] = (
-    httpx.TransportError, httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError, OSError,
-)
-"""The errors of the HTTP libraries about a connection."""
 
 
 def _problem(status: int, content: bytes) -> WeirError:

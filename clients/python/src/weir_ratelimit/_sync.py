@@ -10,9 +10,9 @@ from typing import Any
 
 import httpx
 
-from ._calls import Call, Request, timed_out
+from ._calls import Call, Request, interrupted, timed_out
 from ._core import (
-    BODY_MAX, DEFER_TIMEOUT_MS, FAILURES, RETRY_SPREAD_MS, Attributes, CheckRequest, Core, OnError, failure, job_path, timeout_of, too_long,
+    BODY_MAX, DEFER_TIMEOUT_MS, RETRY_SPREAD_MS, Attributes, CheckRequest, Core, OnError, failure, job_path, timeout_of, too_long,
     too_many,
 )
 from ._deadline import DeadlineTransport
@@ -295,7 +295,7 @@ class Weir:
             call.leader.event.set()
 
     def _send_call(self, call: Call) -> None:
-        found: tuple[int, bytes] | WeirError = WeirError("connection", "the call was interrupted")
+        found: tuple[int, bytes] | WeirError = interrupted()
         try:
             found = self._exchange(call.as_one())
         except WeirError as error:
@@ -343,5 +343,7 @@ class Weir:
                     if time.monotonic() > request.deadline:
                         raise timed_out()
                 return response.status_code, bytes(answer)
-        except FAILURES as error:
+        except WeirError:
+            raise
+        except Exception as error:
             raise failure(error) from error
