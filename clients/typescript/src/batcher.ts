@@ -40,8 +40,8 @@ class Pending {
 }
 
 /**
- * Sends checks: at once while fewer than `maxInFlight` calls are in flight. Otherwise they wait in order, and the next call carries all that
- * wait, as a batch.
+ * Sends checks: at once while fewer than `maxInFlight` calls are in flight, and at most as many others wait for the answers to checks that were
+ * given up. Otherwise they wait in order, and the next call carries all that wait, as a batch.
  */
 export class Batcher {
   readonly #settings: Settings;
@@ -49,6 +49,8 @@ export class Batcher {
   readonly #onLate: (answer: Answer) => void;
   #queue = new Set<Pending>();
   #inFlight = 0;
+  /** Those in flight, and those whose checks are all given up but whose answer is awaited, so that the connection stays open. */
+  #open = 0;
 
   /** `onLate` gets the answer to a check that was given up before. */
   constructor(settings: Settings, post: Post, onLate: (answer: Answer) => void) {
@@ -58,11 +60,11 @@ export class Batcher {
   }
 
   ask(asked: Asked): Promise<Decided> {
-    const { timeoutMs, maxInFlight, maxWaiting } = this.#settings;
+    const { timeoutMs, maxWaiting } = this.#settings;
     const { signal } = asked;
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
-      if (this.#inFlight >= maxInFlight && this.#queue.size >= maxWaiting) {
+      if (!this.#mayCall() && this.#queue.size >= maxWaiting) {
         return reject(new WeirError("overload", `${maxWaiting} checks wait already`));
       }
       const settle = (finish: () => void) => {
@@ -97,7 +99,12 @@ export class Batcher {
   }
 
   #sendNext(): void {
-    while (this.#inFlight < this.#settings.maxInFlight && this.#queue.size > 0) void this.#call(this.#take());
+    while (this.#mayCall() && this.#queue.size > 0) void this.#call(this.#take());
+  }
+
+  #mayCall(): boolean {
+    const { maxInFlight } = this.#settings;
+    return this.#inFlight < maxInFlight && this.#open < 2 * maxInFlight;
   }
 
   /** The oldest checks that wait, as many as one call can carry. */
@@ -121,6 +128,7 @@ export class Batcher {
   async #call(checks: Pending[]): Promise<void> {
     const [first, ...others] = checks as [Pending, ...Pending[]];
     this.#inFlight += 1;
+    this.#open += 1;
     let undecided = checks.length;
     let over = false;
     const end = () => {
@@ -154,7 +162,9 @@ export class Batcher {
       if (!single && error instanceof WeirError && error.kind === "refused") this.#sendAgain(checks, error);
       else for (const check of checks) check.reject(error);
     } finally {
+      this.#open -= 1;
       end();
+      this.#sendNext();
     }
   }
 

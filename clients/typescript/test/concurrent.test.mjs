@@ -93,6 +93,24 @@ test("a check that is too late leaves its connection open, and its call no longe
   server.close();
 });
 
+test("calls whose checks were given up are bounded", async () => {
+  const { calls, fetch } = held();
+  const weir = new Weir({ ...options, url: GATE, fetch, maxInFlight: 2 });
+  for (let n = 0; n < 3; n += 1) {
+    const one = new AbortController();
+    const given = [weir.check("a", { n }, { signal: one.signal }), weir.check("a", { n }, { signal: one.signal })];
+    await turn();
+    one.abort(new Error("enough"));
+    for (const answer of given) await assert.rejects(answer, /enough/);
+  }
+  const waits = weir.check("a", { n: 9 });
+  await turn();
+  assert.equal(calls.length, 4, "twice maxInFlight");
+  await calls[0].pass();
+  assert.equal((await Promise.all([waits, until(() => calls.length === 5).then(() => calls[4].pass())]))[0].degraded, null);
+  assert.equal(JSON.parse(calls[4].init.body).attributes.n, "9");
+});
+
 test("the lease of an answer that comes too late is released", async () => {
   const { calls, fetch } = held();
   const weir = new Weir({ ...options, url: GATE, fetch });
