@@ -1,6 +1,6 @@
 //! npm packages at exact versions, from the lock files beside their package.json: those of the browser tests (a browser driver, an
-//! accessibility checker, and the optimiser for the dashboard), the language server of editors, those of the TypeScript client and
-//! of an example of it, and the tools of the API documents.
+//! accessibility checker, and the optimiser for the dashboard), the language server of editors, those of the TypeScript client, of a
+//! project of Nest and of an example that use it, and the tools of the API documents.
 
 use std::fs;
 use std::path::PathBuf;
@@ -24,6 +24,7 @@ pub fn install(workspace: &Workspace) -> Result<()> {
     install_in(workspace, "tests/browser", "the npm packages of the browser tests")?;
     install_in(workspace, "tests/editor", "the language server of editors")?;
     install_in(workspace, "clients/typescript", "the npm packages of the TypeScript client")?;
+    install_in(workspace, "clients/typescript/test/jest", "Jest, as projects of Nest have it")?;
     install_in(workspace, "examples/api-express", "the npm packages of an example")?;
     install_in(workspace, "tests/oidc", "the OpenID Connect provider of the tests")?;
     install_in(workspace, "tests/openapi", "the tools of the API documents")
