@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 import unittest
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
@@ -102,9 +103,10 @@ class Units(unittest.TestCase):
             {"on_error": None}, {"on_error": "open"}, {"on_error": True}, {"url": "localhost:1"}, {"url": "ftp://a"}, {"url": ""},
             {"url": "http://a/?token=b"}, {"url": "http://user:password@a"}, {"key": ""}, {"key": "a\nb"}, {"timeout_ms": 0},
             {"timeout_ms": 1.5}, {"timeout_ms": True}, {"timeout_ms": 60_001}, {"cache_size": -1},
+            {"retry": "yes"}, {"on_degraded": 1}, {"traceparent": "00-"}, {"now_ms": 1}, {"random": 0.5},
         ]
         for one in wrong:
-            with self.subTest(one), self.assertRaisesRegex(ValueError, next(iter(one))):
+            with self.subTest(one), self.assertRaisesRegex((TypeError, ValueError), next(iter(one)) + ": "):
                 Weir(**{**right, **one})
         with self.assertRaises(TypeError):
             Weir("http://localhost:1", "k")
@@ -150,10 +152,22 @@ class Units(unittest.TestCase):
             ("::1", [], {}, "::/64"),
         ]
         for address, forwarded, options, expected in rows:
-            with self.subTest(forwarded):
+            with self.subTest(forwarded), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
                 self.assertEqual(client_address(address, forwarded, **options), expected)
-        with self.assertWarnsRegex(RuntimeWarning, "trusted_hops"):
-            self.assertEqual(client_address(peer, ["1.1.1.1"]), peer)
+        misuses = [
+            (["1.1.1.1"], 0, "X-Forwarded-For is ignored", "set trusted_hops"),
+            ([], 1, "X-Forwarded-For has fewer", "than trusted_hops"),
+            (["1.1.1.1, 172.16.0.3"], 1, "X-Forwarded-For counts a", "proxy; trusted_hops"),
+        ]
+        for forwarded, hops, begin, text in misuses:
+            with self.assertWarnsRegex(RuntimeWarning, f'{text}.*filterwarnings."ignore", "{begin}". silences this'):
+                client_address(peer, forwarded, trusted_hops=hops)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                warnings.filterwarnings("ignore", begin)
+                client_address(peer, forwarded, trusted_hops=hops)
+            self.assertEqual(caught, [])
         with self.assertRaisesRegex(ValueError, "trusted_hops"):
             client_address(None, [])
 

@@ -1,3 +1,5 @@
+import { knownOnly } from "./options.js";
+
 export interface AddressOptions {
   /**
    * The number of proxies before this server that append to `X-Forwarded-For`. With 0, the default, the header is ignored:
@@ -6,7 +8,11 @@ export interface AddressOptions {
   trustedHops?: number;
   /** The prefix length by which IPv6 addresses are counted, 32 to 128; 64 if not given, which is what one customer has. */
   ipv6Prefix?: number;
+  /** Whether a misuse of these options is reported on the console, once each; true if not given. */
+  warnings?: boolean;
 }
+
+const NAMES = ["trustedHops", "ipv6Prefix", "warnings"] satisfies (keyof AddressOptions)[];
 
 /** The address to count by: of the peer, or as the outermost trusted proxy saw it. */
 export function clientAddress(
@@ -14,14 +20,19 @@ export function clientAddress(
   forwardedFor: string | readonly string[] | null | undefined,
   options: AddressOptions = {},
 ): string {
-  const { trustedHops = 0, ipv6Prefix = 64 } = options;
+  knownOnly("ip", options, NAMES);
+  const { trustedHops = 0, ipv6Prefix = 64, warnings = true } = options;
   if (!Number.isInteger(trustedHops) || trustedHops < 0) throw new RangeError("trustedHops: 0 or more");
   if (!Number.isInteger(ipv6Prefix) || ipv6Prefix < 32 || ipv6Prefix > 128) {
     throw new RangeError("ipv6Prefix: 32 to 128");
   }
   const hops = [forwardedFor ?? []].flat().join(",").split(",").filter((hop) => hop.trim() !== "");
-  if (options.trustedHops === undefined && hops.length > 0) warnOnce();
   const seen = trustedHops === 0 ? undefined : hops.at(-Math.min(trustedHops, hops.length));
+  if (warnings) {
+    if (options.trustedHops === undefined && hops.length > 0) warnOnce(IGNORED);
+    if (hops.length < trustedHops) warnOnce(MISSING);
+    if (seen !== undefined && PRIVATE.test(prefix(seen, 128) ?? "")) warnOnce(INNER);
+  }
   const address = prefix(seen ?? "", ipv6Prefix) ?? prefix(peer ?? "", ipv6Prefix);
   if (address === null) {
     throw new TypeError("the address of the peer is not known here: set trustedHops to the number of proxies");
@@ -29,15 +40,24 @@ export function clientAddress(
   return address;
 }
 
-let warned = false;
+const IGNORED =
+  "X-Forwarded-For is ignored, so that all who come through a proxy can count as one; set trustedHops to the number of proxies before this " +
+  "server (trustedHops: 0 silences this)";
+const MISSING =
+  "X-Forwarded-For of a request has fewer addresses than trustedHops, so that it did not pass all these proxies, and its client can choose the " +
+  "address by which it counts (warnings: false silences this)";
+const INNER =
+  "the address of X-Forwarded-For that counts is a private one, perhaps of a proxy; trustedHops must be the number of all proxies before this " +
+  "server (warnings: false silences this)";
+/** Addresses of private networks, links and the machine itself. */
+const PRIVATE = /^(10|127)\.|^192\.168\.|^172\.(1[6-9]|2\d|3[01])\.|^169\.254\.|^f[cd]..:|^fe[89ab].:|^::1$/;
 
-function warnOnce(): void {
-  if (warned) return;
-  warned = true;
-  console.warn(
-    "weir: X-Forwarded-For is ignored, so that all who come through a proxy can count as one; set trustedHops to the number of proxies " +
-      "before this server (trustedHops: 0 silences this)",
-  );
+const warned = new Set<string>();
+
+function warnOnce(text: string): void {
+  if (warned.has(text)) return;
+  warned.add(text);
+  console.warn(`weir: ${text}`);
 }
 
 /** An address without port and zone, IPv6 cut to its prefix; null if it is none. */

@@ -80,6 +80,7 @@ export class Weir {
    * the number of units that each matching limit took. It is 0 while Redis is away, and `buffered` says whether the gate charges them later.
    */
   async record(namespace: string, attributes: Attributes, options: ReportOptions = {}): Promise<Answer> {
+    knownOnly("record", options, ["cost", "idempotencyKey"]);
     return (await this.#decide("/record", { namespace, attributes, ...options })).answer;
   }
 
@@ -88,6 +89,7 @@ export class Weir {
    * return only where they were taken: not to a window that began later.
    */
   async refund(namespace: string, attributes: Attributes, options: RefundOptions = {}): Promise<Answer> {
+    knownOnly("refund", options, ["cost", "idempotencyKey", "charge"]);
     try {
       return (await this.#decide("/refund", { namespace, attributes, ...options })).answer;
     } finally {
@@ -101,6 +103,7 @@ export class Weir {
    * records its cost.
    */
   async reserve(namespace: string, attributes: Attributes, options: ReserveOptions = {}): Promise<Reservation> {
+    knownOnly("reserve", options, ["cost", "idempotencyKey", "ttlMs", "atMost"]);
     const { ttlMs, atMost, ...rest } = options;
     const request: CheckRequest = { namespace, attributes, ...rest };
     try {
@@ -171,6 +174,7 @@ export class Weir {
    * confirms it; repeat the call then, with the same key.
    */
   async defer(namespace: string, attributes: Attributes, options: DeferOptions): Promise<Deferral> {
+    knownOnly("defer", options, ["target", "payload", "idempotencyKey", "notAfterMs", "cost", "timeoutMs"]);
     const { target, payload, notAfterMs, idempotencyKey, cost, timeoutMs = DEFER_TIMEOUT_MS } = options;
     const request = {
       ...body({ namespace, attributes, idempotencyKey, ...(cost === undefined ? {} : { cost }) }),

@@ -1,7 +1,7 @@
 import type { Answer } from "./answer.js";
 import type { Weir } from "./client.js";
 import { headers, headersOfAll } from "./headers.js";
-import { knownOnly } from "./options.js";
+import { functions, knownOnly } from "./options.js";
 import type { Attributes } from "./request.js";
 
 /** How a middleware limits the requests `R` of its framework. */
@@ -68,6 +68,10 @@ export function checkOptions<R>(options: MiddlewareOptions<R>): void {
   knownOnly("the middleware", options, NAMES);
   if (typeof options.namespace !== "string") throw new TypeError("namespace: the name of a namespace is needed");
   if (typeof options.attributes !== "function") throw new TypeError("attributes: a function of the request is needed");
+  const { cost = 1, headers = true } = options;
+  if (typeof cost !== "function" && (!Number.isInteger(cost) || cost < 0)) throw new TypeError("cost: a whole number or a function of the request is needed");
+  if (typeof headers !== "boolean") throw new TypeError("headers: true or false is needed");
+  functions(options, ["skip", "refundWhen", "onRefundError", "onRefused", "onDecision"]);
 }
 
 /** Decides about a request. Waits for the delay of a leaky bucket. The answer is `weir` of the request, and `answerOf` finds it. */

@@ -69,6 +69,8 @@ export function readOptions(options: Options): Settings {
   if (onError !== "allow" && onError !== "deny" && typeof onError !== "function") {
     throw new TypeError('onError: choose "allow", "deny" or a function');
   }
+  if (options.retry !== undefined && typeof options.retry !== "boolean") throw new TypeError("retry: true or false is needed");
+  functions(options, ["fetch", "traceparent", "onDegraded", "now", "random", "sleep"]);
   return {
     url: parsed.href.replace(/\/+$/, ""),
     key,
@@ -93,6 +95,13 @@ export function readOptions(options: Options): Settings {
 export function knownOnly(of: string, options: object, names: readonly string[]): void {
   const unknown = Object.keys(options).find((name) => !names.includes(name));
   if (unknown !== undefined) throw new TypeError(`${of} has no option ${unknown}: there are ${names.join(", ")}`);
+}
+
+/** Fails if one of these options is given and no function. */
+export function functions<O extends object>(options: O, names: readonly (keyof O & string)[]): void {
+  for (const name of names) {
+    if (options[name] !== undefined && typeof options[name] !== "function") throw new TypeError(`${name}: a function is needed`);
+  }
 }
 
 export function readTimeout(ms: number): number {

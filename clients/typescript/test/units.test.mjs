@@ -13,9 +13,10 @@ test("the options that matter must be given", () => {
     { onError: undefined }, { onError: "open" }, { onError: true }, { url: "localhost:1" }, { url: "ftp://a" }, { url: "" },
     { url: "http://a/?token=b" }, { url: "http://user:password@a" }, { key: "" }, { key: "a\nb" }, { key: undefined }, { timeoutMs: 0 },
     { timeoutMs: 1.5 }, { timeoutMs: 60_001 }, { timeoutMs: NaN }, { timeoutMs: "5" }, { cacheSize: -1 }, { maxInFlight: 0 },
-    { maxWaiting: -1 }, { retrySpreadMs: 60_001 },
+    { maxWaiting: -1 }, { retrySpreadMs: 60_001 }, { retry: "yes" }, { fetch: {} }, { onDegraded: "log" }, { traceparent: "00-" },
+    { now: 1 }, { random: 0.5 }, { sleep: 1 },
   ];
-  const names = /^(url|key|onError|timeoutMs|cacheSize|maxInFlight|maxWaiting|retrySpreadMs): /;
+  const names = new RegExp(`^(${[...new Set(wrong.flatMap(Object.keys))].join("|")}): `);
   for (const one of wrong) assert.throws(() => new Weir({ ...right, ...one }), { message: names }, JSON.stringify(one));
 });
 
@@ -29,23 +30,41 @@ test("what JavaScript would ignore fails with a sentence", async () => {
   assert.throws(() => limit(weir, { namespace: "a", attributes: () => ({}), refundwhen: () => true }), /no option refundwhen/);
   assert.throws(() => limit(weir, { namespace: "a", attributes: { user: "a" } }), /attributes: a function of the request/);
   assert.throws(() => limit(weir, { attributes: () => ({}) }), /namespace: the name/);
+  const wrong = { cost: -1, headers: "no", skip: true, refundWhen: 500, onRefundError: 1, onRefused: {}, onDecision: "log" };
+  for (const [name, value] of Object.entries(wrong)) {
+    assert.throws(() => limit(weir, { namespace: "a", attributes: () => ({}), [name]: value }), { message: new RegExp(`^${name}: `) });
+  }
+  for (const call of ["record", "refund", "reserve", "defer", "wait"]) {
+    await assert.rejects(weir[call]("a", {}, { maxMs: 1, costs: 2 }), /has no option (costs|maxMs)/, call);
+  }
+  assert.throws(() => clientAddress("203.0.113.9", undefined, { trustedHop: 1 }), /ip has no option trustedHop: there are trustedHops/);
 });
 
-test("a warning about the proxy comes once, and can be silenced", () => {
+test("a warning about the proxies comes once for each misuse, and can be silenced", () => {
   const warnings = [];
   const { warn } = console;
   console.warn = (text) => warnings.push(text);
+  const misuses = [
+    [["10.0.0.9", "1.1.1.1"], /set trustedHops.*trustedHops: 0 silences this/],
+    [["10.0.0.9", undefined, { trustedHops: 1 }], /fewer addresses than trustedHops.*warnings: false silences this/],
+    [["10.0.0.9", "198.51.100.7, 172.16.0.3", { trustedHops: 1 }], /a private one.*warnings: false silences this/],
+  ];
   try {
     clientAddress("10.0.0.9", "1.1.1.1", { trustedHops: 0 });
-    clientAddress("203.0.113.9", undefined);
-    assert.deepEqual(warnings, [], "0 proxies were stated, and a peer of its own");
-    clientAddress("10.0.0.9", "1.1.1.1");
-    clientAddress("10.0.0.9", "1.1.1.1");
+    clientAddress("10.0.0.9", undefined);
+    clientAddress("10.0.0.9", "198.51.100.7, 172.32.0.1", { trustedHops: 1 });
+    clientAddress("10.0.0.9", "fd00::1, 2001:db8::1", { trustedHops: 1 });
+    for (const [[peer, forwarded, options]] of misuses) clientAddress(peer, forwarded, { ...options, warnings: false });
+    assert.deepEqual(warnings, []);
+    for (const [call, expected] of misuses) {
+      clientAddress(...call);
+      clientAddress(...call);
+      assert.match(warnings.pop(), expected);
+      assert.deepEqual(warnings, []);
+    }
   } finally {
     console.warn = warn;
   }
-  assert.equal(warnings.length, 1);
-  assert.match(warnings[0], /trustedHops.*trustedHops: 0 silences/);
 });
 
 test("a cached denial counts down and ends when the gate's permission does", async () => {

@@ -55,6 +55,8 @@ class Options(Generic[Client]):
             raise TypeError("cost: a whole number or a function of the request is needed")
         if not callable(self.attributes):
             raise TypeError("attributes: a function of the request is needed")
+        if type(self.headers) is not bool:
+            raise TypeError("headers: True or False is needed")
         for name in ("refund_when", "on_refund_error", "on_refused", "skip", "on_decision"):
             value = getattr(self, name)
             if value is not None and not callable(value):

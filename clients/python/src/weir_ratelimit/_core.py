@@ -120,6 +120,12 @@ class Core:
             raise ValueError("key: an API key is needed")
         if on_error not in ("allow", "deny") and not callable(on_error):
             raise ValueError('on_error: choose "allow", "deny" or a function')
+        if type(retry) is not bool:
+            raise ValueError("retry: True or False is needed")
+        functions = {"on_degraded": on_degraded, "traceparent": traceparent, "now_ms": now_ms, "random": random}
+        for name, value in functions.items():
+            if value is not None and not callable(value):
+                raise TypeError(f"{name}: a function is needed")
         self.url = url.rstrip("/")
         self.tls = address.scheme == "https"
         self.request_headers = {

@@ -20,13 +20,30 @@ def client_address(
     if trusted_hops < 0 or not 32 <= ipv6_prefix <= 128:
         raise ValueError("trusted_hops: 0 or more; ipv6_prefix: 32 to 128")
     hops = [hop for hop in ",".join(forwarded_for).split(",") if hop.strip()]
-    if hops and trusted_hops == 0:
-        warnings.warn("X-Forwarded-For is ignored; set trusted_hops to the number of proxies", RuntimeWarning, stacklevel=3)
     seen = hops[-min(trusted_hops, len(hops))] if hops and trusted_hops else ""
+    if hops and trusted_hops == 0:
+        _warn("X-Forwarded-For is ignored; set trusted_hops to the number of proxies")
+    if len(hops) < trusted_hops:
+        _warn("X-Forwarded-For has fewer addresses than trusted_hops, so its client can choose the address by which it counts")
+    if seen and (inner := _prefix(seen, 128)) and any(ipaddress.ip_address(inner) in network for network in _PRIVATE):
+        _warn("X-Forwarded-For counts a private address, perhaps of a proxy; trusted_hops must be the number of all proxies")
     address = _prefix(seen, ipv6_prefix) or _prefix(peer or "", ipv6_prefix)
     if address is None:
         raise ValueError("the address of the peer is not known here: set trusted_hops to the number of proxies")
     return address
+
+
+_PRIVATE = [
+    ipaddress.ip_network(network)
+    for network in ("10.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16", "::1/128", "fc00::/7", "fe80::/10")
+]
+"""Addresses of private networks, links and the machine itself."""
+
+
+def _warn(text: str) -> None:
+    begin = " ".join(text.split()[:3]).rstrip(";")
+    silence = f'warnings.filterwarnings("ignore", "{begin}") silences this'
+    warnings.warn(f"{text} ({silence})", RuntimeWarning, stacklevel=4)
 
 
 def _prefix(text: str, ipv6_prefix: int) -> str | None:
