@@ -11,18 +11,21 @@ import unittest
 
 import flask as flask_library
 import httpx
+import trio
+import trio.testing
 from django.http import Http404, StreamingHttpResponse
 from django.test import RequestFactory
 from opentelemetry import trace
 import servers  # noqa: F401, configures Django
 from support import GATE, GENEROUS_MS, KEY, RUN
-from weir_ratelimit import AsyncWeir, Weir, _async, asgi, django as for_django, flask
+from weir_ratelimit import AsyncWeir, Weir, WeirError, _async, asgi, django as for_django, flask
 
 SETTINGS = {"on_error": "deny", "timeout_ms": GENEROUS_MS}
 ANSWER = {
     "allowed": True, "denied_by": [], "retry_after_ms": 0, "delay_ms": 0, "limit": None, "remaining": None, "reset_after_ms": None,
     "limits": [], "degraded": None, "rulebook_version": 1,
 }
+PYRIGHT = pathlib.Path(__file__).parents[3] / "tests" / "openapi" / "node_modules" / ".bin" / "pyright"
 WRONG = """
 from weir_ratelimit import AsyncWeir, Weir
 from weir_ratelimit import asgi, fastapi, flask, django
@@ -40,14 +43,18 @@ fastapi.limit(weir, namespace="a", attributes=lambda request: {})
 
 
 class Types(unittest.TestCase):
-    def test_mypy_refuses_each_misspelled_option(self) -> None:
+    def test_type_checkers_refuse_each_misspelled_option(self) -> None:
         lines = {number for number, line in enumerate(WRONG.splitlines(), 1) if line.startswith(("Weir", "Async", "weir.", "dj", "fl", "fa"))}
         with tempfile.TemporaryDirectory() as folder:
             (file := pathlib.Path(folder) / "wrong.py").write_text(WRONG)
-            command = [sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports", "--cache-dir", folder, str(file)]
-            found = subprocess.run(command, capture_output=True, text=True).stdout
-        refused = {int(line.split(":")[1]) for line in found.splitlines() if "wrong.py:" in line and " error: " in line}
-        self.assertEqual(refused, lines, found)
+            checkers = [
+                [sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports", "--cache-dir", folder],
+                [str(PYRIGHT), "--pythonpath", sys.executable],
+            ]
+            for command in checkers:
+                found = subprocess.run([*command, str(file)], capture_output=True, text=True).stdout
+                refused = {int(line.partition("wrong.py:")[2].split(":")[0]) for line in found.splitlines() if "wrong.py:" in line and "error: " in line}
+                self.assertEqual(refused, lines, found)
 
     def test_wrong_options_fail_with_a_sentence(self) -> None:
         with Weir(GATE, KEY, **SETTINGS) as weir:
@@ -122,6 +129,41 @@ class Concurrency(unittest.TestCase):
             return all(answer.degraded is None for answer in answers)
 
         self.assertEqual([asyncio.run(run()) for _ in range(3)], [True] * 3)
+
+
+    def test_asynchronous_client_serves_trio(self) -> None:
+        async def run() -> None:
+            async with AsyncWeir(GATE, KEY, **SETTINGS, cache_size=0, max_in_flight=1) as weir:
+                subject, answers = {"suite": "bucket", "user": f"trio-{RUN}"}, []
+
+                async def check(scope: trio.CancelScope) -> None:
+                    with scope:
+                        answers.append(await weir.check("conformance", subject))
+
+                scopes = [trio.CancelScope() for _ in range(4)]
+                async with trio.open_nursery() as nursery:
+                    for scope in scopes:
+                        nursery.start_soon(check, scope)
+                    # Until one is in flight. Trio chooses which, so the cancelled one can have been sent or not.
+                    await trio.testing.wait_all_tasks_blocked()
+                    scopes[2].cancel()
+                self.assertEqual([(one.allowed, one.degraded) for one in answers], [(True, None)] * 3)
+                self.assertIn((await weir.peek("conformance", subject)).remaining, (6, 7))
+
+        trio.run(run)
+
+    def test_calls_in_trio_end_at_their_deadline(self) -> None:
+        async def run() -> None:
+            listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
+            url = f"http://127.0.0.1:{listeners[0].socket.getsockname()[1]}"
+            # Nobody answers.
+            async with AsyncWeir(url, KEY, on_error="deny", timeout_ms=50) as weir:
+                self.assertEqual((await weir.check("a", {})).error.kind, "timeout")
+                with self.assertRaisesRegex(WeirError, "in time"):
+                    await weir.record("a", {})
+            await listeners[0].aclose()
+
+        trio.run(run)
 
 
 async def until(condition) -> None:
