@@ -100,7 +100,7 @@ export function knownOnly(of: string, options: object, names: readonly string[])
 /** Fails if one of these options is given and no function. */
 export function functions<O extends object>(options: O, names: readonly (keyof O & string)[]): void {
   for (const name of names) {
-    if (options[name] !== undefined && typeof options[name] !== "function") throw new TypeError(`${name}: a function is needed`);
+    if (typeof (options[name] ?? (() => {})) !== "function") throw new TypeError(`${name}: a function is needed`);
   }
 }
 
