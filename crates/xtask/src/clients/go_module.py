@@ -34,8 +34,14 @@ def publish(folder: pathlib.Path, versions: pathlib.Path, prefix: str) -> None:
     (versions / f"{VERSION}.info").write_text(json.dumps({"Version": VERSION}))
     (versions / f"{VERSION}.mod").write_bytes((folder / "go.mod").read_bytes())
     with zipfile.ZipFile(versions / f"{VERSION}.zip", "w") as archive:
-        for file in sorted(folder.iterdir()):
-            archive.write(file, f"{prefix}/{file.name}")
+        for file in files(folder):
+            archive.write(file, f"{prefix}/{file.relative_to(folder)}")
+
+
+def files(folder: pathlib.Path) -> list[pathlib.Path]:
+    """Those of the module: a folder with a go.mod of its own is another one."""
+    nested = [other.parent for other in folder.glob("*/**/go.mod")]
+    return sorted(file for file in folder.rglob("*") if file.is_file() and not set(nested) & set(file.parents))
 
 
 main()
