@@ -45,18 +45,23 @@ func AnswerOf(ctx context.Context) *Answer {
 	return nil
 }
 
+// WithAnswer is a context in which AnswerOf finds the answer: for the interceptors of other protocols.
+func WithAnswer(ctx context.Context, answer *Answer) context.Context {
+	return withAnswer(ctx, answer, false)
+}
+
 // withAnswer adds an answer to those of a request.
-func withAnswer(r *http.Request, answer *Answer, shown bool) *http.Request {
-	found, is := r.Context().Value(decidedKey{}).(*decided)
+func withAnswer(ctx context.Context, answer *Answer, shown bool) context.Context {
+	found, is := ctx.Value(decidedKey{}).(*decided)
 	if !is {
 		found = &decided{}
-		r = r.WithContext(context.WithValue(r.Context(), decidedKey{}, found))
+		ctx = context.WithValue(ctx, decidedKey{}, found)
 	}
 	found.last = answer
 	if shown {
 		found.shown = append(found.shown, answer)
 	}
-	return r
+	return ctx
 }
 
 // setHeaders replaces the headers of the limits of a request. RateLimit and RateLimit-Policy are lists in the order of the answers. The others

@@ -120,9 +120,10 @@ func unlessNotFound(err error) error {
 	return err
 }
 
-// hold renews the leases of an answer at a third of their time, until the function that it returns is called or the context ends. Then it
-// releases them. It does so beside the caller, whose response waits for neither.
-func (c *Client) hold(ctx context.Context, answer *Answer, failed func(error)) func() {
+// Hold renews the leases of an answer at a third of their time, until the function that it returns is called or the context ends. Then it
+// releases them. It does so beside the caller, whose response waits for neither; failed is called with the errors of both. Middleware does
+// this by itself; Hold is for work that is limited in another way. Call what it returns once.
+func (c *Client) Hold(ctx context.Context, answer *Answer, failed func(error)) (release func()) {
 	if len(answer.Leases) == 0 {
 		return func() {}
 	}

@@ -87,7 +87,7 @@ func (c *Client) limit(options MiddlewareOptions, next http.Handler, w http.Resp
 		begun := time.Now()
 		if answer, err = c.Check(r.Context(), request); err == nil {
 			options.OnDecision(answer, time.Since(begun))
-			defer c.hold(r.Context(), answer, options.OnRefundError)()
+			defer c.Hold(r.Context(), answer, options.OnRefundError)()
 		}
 	}
 	if err == nil && answer.Allowed && answer.DelayMS > 0 {
@@ -98,7 +98,7 @@ func (c *Client) limit(options MiddlewareOptions, next http.Handler, w http.Resp
 		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
 		return
 	}
-	r = withAnswer(r, answer, !options.NoHeaders)
+	r = r.WithContext(withAnswer(r.Context(), answer, !options.NoHeaders))
 	setHeaders(w.Header(), r, answer, !options.NoHeaders)
 	switch {
 	case !answer.Allowed:
