@@ -1,5 +1,5 @@
-// Measures a check by the Go client beside the same request by net/http: latency ROUNDS CALLS. Prints the latencies in nanoseconds as a JSON
-// object for each round.
+// Measures a check by the Go client beside the same request by net/http: latency ROUNDS CALLS [concurrent]. Prints the latencies in nanoseconds
+// as a JSON object for each round; with `concurrent`, those of bursts.
 package main
 
 import (
@@ -23,15 +23,11 @@ var (
 
 func main() {
 	rounds, calls := argument(1), argument(2)
-	client, err := weir.New(weir.Options{URL: url, Key: key, OnError: weir.Deny, Timeout: 20 * time.Second, CacheSize: -1})
-	if err != nil {
-		log.Fatal(err)
+	if len(os.Args) > 3 && os.Args[3] == "concurrent" {
+		measureBursts(rounds)
+		return
 	}
-	request := weir.CheckRequest{Namespace: "conformance", Attributes: attributes}
-	byClient := func() (bool, error) {
-		answer, err := client.Check(context.Background(), request)
-		return err == nil && answer.Allowed && answer.Degraded == "", err
-	}
+	check := checkWith(weir.Options{Timeout: 20 * time.Second})
 	// The first round warms up.
 	for round := 0; round <= rounds; round++ {
 		found := map[string][]int64{}
@@ -40,16 +36,74 @@ func main() {
 			if call%2 == 0 {
 				found["bare"] = append(found["bare"], timed(bare))
 			}
-			found["client"] = append(found["client"], timed(byClient))
+			found["client"] = append(found["client"], timed(check))
 			if call%2 == 1 {
 				found["bare"] = append(found["bare"], timed(bare))
 			}
 		}
 		if round > 0 {
-			if err := json.NewEncoder(os.Stdout).Encode(found); err != nil {
-				log.Fatal(err)
+			print(found)
+		}
+	}
+}
+
+// checkWith makes a client, and returns its check: whether a gate decided.
+func checkWith(options weir.Options) func() (bool, error) {
+	options.URL, options.Key, options.OnError, options.CacheSize = url, key, weir.Deny, -1
+	client, err := weir.New(options)
+	if err != nil {
+		log.Fatal(err)
+	}
+	request := weir.CheckRequest{Namespace: "conformance", Attributes: attributes}
+	return func() (bool, error) {
+		answer, err := client.Check(context.Background(), request)
+		return err == nil && answer.Allowed && answer.Degraded == "", err
+	}
+}
+
+// measureBursts makes calls at once. The client has the deadline that it has by default.
+func measureBursts(rounds int) {
+	check := checkWith(weir.Options{})
+	for _, size := range []int{1, 64, 300, 1_000} {
+		bareNS, clientNS, late := []int64{}, []int64{}, []int{}
+		for round := 0; round <= rounds; round++ {
+			bareTook, undecided := burst(bare, size)
+			if undecided > 0 {
+				log.Fatalf("%d bare calls are not decided", undecided)
+			}
+			clientTook, undecided := burst(check, size)
+			if round > 0 {
+				bareNS, clientNS, late = append(bareNS, bareTook), append(clientNS, clientTook), append(late, undecided)
 			}
 		}
+		print(map[string]any{"at_once": size, "bare": bareNS, "client": clientNS, "late": late})
+	}
+}
+
+// burst returns the time of this number of calls at once, and how many of them no gate decided in time.
+func burst(call func() (bool, error), size int) (ns int64, late int) {
+	decisions := make(chan bool, size)
+	begun := time.Now()
+	for nth := 0; nth < size; nth++ {
+		go func() {
+			decided, err := call()
+			if err != nil {
+				log.Fatal(err)
+			}
+			decisions <- decided
+		}()
+	}
+	for nth := 0; nth < size; nth++ {
+		if !<-decisions {
+			late++
+		}
+	}
+	return time.Since(begun).Nanoseconds(), late
+}
+
+func print(found any) {
+	if err := json.NewEncoder(os.Stdout).Encode(found); err != nil {
+		log.Fatal(err)
 	}
 }
 
@@ -93,6 +147,6 @@ func argument(at int) int {
 			return number
 		}
 	}
-	log.Fatal(fmt.Sprintf("usage: %s ROUNDS CALLS", os.Args[0]))
+	log.Fatal(fmt.Sprintf("usage: %s ROUNDS CALLS [concurrent]", os.Args[0]))
 	return 0
 }

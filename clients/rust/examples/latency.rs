@@ -1,14 +1,16 @@
-//! Measures a check by the client beside the same request by reqwest: latency ROUNDS CALLS. Prints the latencies in nanoseconds as a JSON
-//! object for each round.
+//! Measures a check by the client beside the same request by reqwest: latency ROUNDS CALLS [concurrent]. Prints the latencies in nanoseconds as
+//! a JSON object for each round; with `concurrent`, those of bursts.
 
 use std::error::Error;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 use weir_ratelimit::{CheckRequest, OnError, Options, Weir};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
+#[derive(Clone)]
 struct Bare {
     http: reqwest::Client,
     url: String,
@@ -19,13 +21,16 @@ struct Bare {
 async fn main() -> Outcome<()> {
     let (url, key) = (std::env::var("WEIR_GATE_URL")?, std::env::var("WEIR_KEY")?);
     let argument = |at| -> Outcome<usize> {
-        Ok(std::env::args().nth(at).ok_or("usage: latency ROUNDS CALLS")?.parse()?)
+        Ok(std::env::args().nth(at).ok_or("usage: latency ROUNDS CALLS [concurrent]")?.parse()?)
     };
     let (rounds, calls) = (argument(1)?, argument(2)?);
-    let options = Options::new(&url, &key, OnError::Deny);
-    let weir = Weir::new(options.timeout(Duration::from_secs(20)).cache_size(0))?;
+    let options = Options::new(&url, &key, OnError::Deny).cache_size(0);
     let http = reqwest::Client::builder().no_proxy().build()?;
     let bare = Bare { http, url, key };
+    if std::env::args().nth(3).as_deref() == Some("concurrent") {
+        return measure_bursts(&Weir::new(options)?, &bare, rounds).await;
+    }
+    let weir = Weir::new(options.timeout(Duration::from_secs(20)))?;
     let request = request();
     // The first round warms up.
     for round in 0..=rounds {
@@ -45,6 +50,52 @@ async fn main() -> Outcome<()> {
         }
     }
     Ok(())
+}
+
+/// Makes calls at once. The client has the deadline that it has by default.
+async fn measure_bursts(weir: &Weir, bare: &Bare, rounds: usize) -> Outcome<()> {
+    for size in [1, 64, 300, 1_000] {
+        let (mut by_bare, mut by_client, mut late) = (Vec::new(), Vec::new(), Vec::new());
+        for round in 0..=rounds {
+            let (bare_ns, undecided) = burst(size, || {
+                let bare = bare.clone();
+                async move { bare.timed().await.is_ok() }
+            })
+            .await?;
+            if undecided > 0 {
+                return Err(format!("{undecided} bare calls are not decided").into());
+            }
+            let (client_ns, undecided) = burst(size, || {
+                let weir = weir.clone();
+                async move { timed(&weir, &request()).await.is_ok() }
+            })
+            .await?;
+            if round > 0 {
+                by_bare.push(bare_ns);
+                by_client.push(client_ns);
+                late.push(undecided);
+            }
+        }
+        println!(
+            "{}",
+            json!({ "at_once": size, "bare": by_bare, "client": by_client, "late": late })
+        );
+    }
+    Ok(())
+}
+
+/// The time of this number of calls at once, and how many of them no gate decided in time.
+async fn burst<Call>(size: usize, call: impl Fn() -> Call) -> Outcome<(u64, usize)>
+where
+    Call: Future<Output = bool> + Send + 'static,
+{
+    let begun = Instant::now();
+    let mut calls: JoinSet<bool> = (0..size).map(|_| call()).collect();
+    let mut late = 0;
+    while let Some(decided) = calls.join_next().await {
+        late += usize::from(!decided?);
+    }
+    Ok((u64::try_from(begun.elapsed().as_nanos())?, late))
 }
 
 fn request() -> CheckRequest {

@@ -42,9 +42,8 @@ def main() -> None:
             found = subprocess.run(words, cwd=folder, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
             rows.append(row(name, [json.loads(line) for line in found.splitlines()]))
             print(rows[-1], flush=True)
-            if name in CONCURRENT:
-                found = subprocess.run([*words, "concurrent"], cwd=folder, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
-                bursts += [burst(name, json.loads(line)) for line in found.splitlines()]
+            found = subprocess.run([*words, "concurrent"], cwd=folder, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
+            bursts += [burst(name, json.loads(line)) for line in found.splitlines()]
     head = (
         f"{os.cpu_count()} processors; {rounds} rounds of {calls} calls each way after a round that warms up; median of the rounds, and in brackets the least and "
         "the most.\n\n| client | beside | p50 µs | of it bare | ratio | p99 µs | of it bare | ratio | p99 of all calls, ratio |\n"
@@ -68,12 +67,9 @@ def write(page: pathlib.Path, name: str, lines: list[str]) -> None:
     page.write_text(text, "utf-8")
 
 
-# The programs that also measure bursts, as `at_once`, `bare` and `client` in nanoseconds, and `late`, if their last argument is `concurrent`.
-CONCURRENT = {"TypeScript | `fetch` of Node.js"}
-
-
 def programs(scratch: pathlib.Path):
-    """The name of a row, a folder, the command that compiles the program, and the one that measures."""
+    """The name of a row, a folder, the command that compiles the program, and the one that measures. If its last argument is `concurrent`, it
+    measures bursts: `at_once`, `bare` and `client` in nanoseconds, and `late`."""
     offline = ["env", "GOPROXY=off", "GOFLAGS=-mod=mod", "go"]
     rust = ["cargo", "--locked"]
     # Gates on loopback need no TLS.
