@@ -1,7 +1,10 @@
 // Package weir is the Go client of Weir, rate limiting as a service. It uses the standard library alone.
 //
 // A Client asks gates. Its calls are Check, Peek, Record, Refund, Reserve, Renew, Release, Exhaust, Defer, Deferred, CancelDeferred, Batch
-// and Wait; Middleware limits the requests of an http.Handler, and IsFromWeir recognises the messages of Weir.
+// and Wait; Middleware limits the requests of an http.Handler, and IsFromWeir recognises the messages of Weir. New needs the address of a gate, a
+// key, and what to do if no gate decides: OnError has no default.
+//
+// The package weirtest is a gate in memory, for tests. The module weirgrpc has interceptors for gRPC.
 package weir
 
 import (
