@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -84,6 +86,20 @@ func signalTo(t *testing.T, process *os.Process, what syscall.Signal) {
 	if err := process.Signal(what); err != nil {
 		t.Error(err)
 	}
+	if what == syscall.SIGSTOP {
+		until(t, func() bool { return isFrozen(process.Pid) })
+	}
+}
+
+// isFrozen is whether each thread has met the signal: until then it can answer. True on systems that do not tell.
+func isFrozen(process int) bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", process))
+	for _, thread := range threads {
+		if stat, err := os.ReadFile(thread); err == nil && !strings.Contains(string(stat), ") T ") {
+			return false
+		}
+	}
+	return true
 }
 
 // positionOf is the place of a case, by its name.

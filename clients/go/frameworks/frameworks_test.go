@@ -66,8 +66,8 @@ func TestRequestsAreLimitedByTheirRoute(t *testing.T) {
 				}
 			}
 			refused := get(app, "/items/2")
-			if refused.Code != http.StatusTooManyRequests || refused.Header().Get("Retry-After") == "" || !strings.Contains(refused.Body.String(), "rate_limited") {
-				t.Errorf("%d %v %v", refused.Code, refused.Body, refused.Header())
+			if refused.Code != http.StatusTooManyRequests || refused.Header().Get("Retry-After") == "" {
+				t.Errorf("%d %v", refused.Code, refused.Header())
 			}
 			if len(routes) != 1 || !routes["/items/:id"] {
 				t.Error(routes)
