@@ -80,6 +80,8 @@ def report(number: int, found: dict) -> None:
 
 HURRIED = {"on_error": "deny", "cache_size": 0}
 """With the deadline that a client has by default."""
+PATIENT = httpx.Timeout(60, pool=None)
+"""A call of the bare client waits for a connection until it has one."""
 SIZES = (1, 64, 300, 1_000)
 
 
@@ -88,7 +90,7 @@ def measure_bursts() -> None:
         limits = httpx.Limits(max_connections=100)
         with (
             Weir(URL, KEY, **HURRIED) as weir,
-            httpx.Client(headers=HEADERS, trust_env=False, timeout=60, limits=limits) as http,
+            httpx.Client(headers=HEADERS, trust_env=False, timeout=PATIENT, limits=limits) as http,
             ThreadPoolExecutor(size) as threads,
         ):
 
@@ -105,7 +107,7 @@ def measure_bursts() -> None:
 
 async def measure_bursts_async() -> None:
     for size in SIZES:
-        async with AsyncWeir(URL, KEY, **HURRIED) as weir, httpx.AsyncClient(headers=HEADERS, trust_env=False, timeout=60) as http:
+        async with AsyncWeir(URL, KEY, **HURRIED) as weir, httpx.AsyncClient(headers=HEADERS, trust_env=False, timeout=PATIENT) as http:
 
             async def burst(one) -> tuple[int, list]:
                 begun = time.perf_counter_ns()
