@@ -34,7 +34,7 @@ pub use leaky_bucket::LeakyBucket;
 pub use parameter::{Input, Parameter};
 #[cfg(feature = "calendar")]
 pub(crate) use period::time_zone;
-pub use period::{Calendar, Period};
+pub use period::{Calendar, NEVER_US, Period};
 pub use quota::{PeriodBounds, Quota};
 pub use sliding_window_counter::{PairState, SlidingWindowCounter};
 pub use sliding_window_log::{LogState, REFUNDED_ENTRIES_MAX, SlidingWindowLog};
@@ -42,7 +42,7 @@ pub use spacing::{Spacing, SpacingState};
 pub use token_bucket::TokenBucket;
 pub use window::WindowState;
 
-use crate::time::Micros;
+use crate::time::{Micros, Timestamp};
 use bounds::InvalidLimit;
 use definition::{Counting, Definition, Described};
 use parameter::FromNumber;
@@ -243,9 +243,9 @@ algorithms! {
     /// A minimum distance between admitted requests.
     Spacing in spacing = 6, metered by Spacing,
     written as { interval_ms: u64 };
-    /// A number of units in each day, week, month or year of a time zone.
+    /// A number of units in each day, week, month or year of a time zone, or for ever.
     Quota in quota = 7, metered by PeriodBounds,
-    written as { limit: u64, period: Period, time_zone: String, anchor_day: u16 };
+    written as { limit: u64, period: Period, time_zone: String, anchor_day: u16, ends_at: Option<Timestamp> };
     /// A number of leases that are held at the same time.
     Concurrency in concurrency = 8, metered by Concurrency,
     written as { capacity: u64, lease_ms: u64 };

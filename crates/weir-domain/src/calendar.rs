@@ -12,6 +12,9 @@ use crate::time::Micros;
 
 /// The bounds of the periods around `now`.
 pub fn bounds(quota: &Quota, now: Micros) -> PeriodBounds {
+    if let Some(unrenewed) = quota.unrenewed(now) {
+        return unrenewed;
+    }
     let calendar = quota.calendar();
     // Zones were checked when the rule was parsed. A zone that a newer rulebook has and this
     // binary lacks is counted in UTC, so that the limit still counts.
@@ -28,7 +31,7 @@ pub fn bounds(quota: &Quota, now: Micros) -> PeriodBounds {
 }
 
 /// The `window_ms` of answers: the window, the interval, the time to refill or drain, or the length of the quota's period
-/// around `now`.
+/// around `now`; 0 if it never renews.
 pub fn window_ms(algorithm: &Algorithm, now: Micros) -> u64 {
     match algorithm {
         Algorithm::Quota(quota) => bounds(quota, now).length_ms(now),
@@ -39,6 +42,7 @@ pub fn window_ms(algorithm: &Algorithm, now: Micros) -> u64 {
 /// The time at which the window that holds `at` began, in microseconds; of windows aligned to the epoch or to a calendar.
 pub fn window_start_us(algorithm: &Algorithm, at: Micros) -> u64 {
     match algorithm {
+        Algorithm::Quota(quota) if quota.calendar().period == Period::None => 0,
         Algorithm::Quota(quota) => bounds(quota, at).bounds_us[1],
         other => at.0 - at.0 % (other.window_ms().unwrap_or(1) * 1000),
     }
@@ -59,7 +63,7 @@ fn start_after(calendar: &Calendar, start: Date) -> Date {
 fn start_near(calendar: &Calendar, date: Date) -> Date {
     let anchor = i64::from(calendar.anchor_day);
     match calendar.period {
-        Period::Day => date,
+        Period::Day | Period::None => date,
         Period::Week => {
             let weekday = i64::from(date.weekday().to_monday_one_offset());
             plus_days(date, anchor - weekday)
@@ -78,7 +82,7 @@ fn start_near(calendar: &Calendar, date: Date) -> Date {
 /// A date one period later or earlier, within the month or year next to it.
 fn one_period(calendar: &Calendar, date: Date, sign: i32) -> Date {
     match calendar.period {
-        Period::Day => plus_days(date, sign.into()),
+        Period::Day | Period::None => plus_days(date, sign.into()),
         Period::Week => plus_days(date, i64::from(7 * sign)),
         Period::Month => date.first_of_month().saturating_add(sign.months()),
         Period::Year => date.first_of_year().saturating_add(sign.years()),

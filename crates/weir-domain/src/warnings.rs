@@ -103,7 +103,8 @@ fn begins_earlier(former: &Algorithm, edited: &Algorithm) -> bool {
         (Algorithm::Quota(former), Algorithm::Quota(edited)) => {
             let (former, edited) = (former.calendar(), edited.calendar());
             let is_nested = former.time_zone == edited.time_zone && edited.period == Period::Day;
-            former != edited && !is_nested
+            let never_ends = former.period == Period::None && edited.period == Period::None;
+            former != edited && !is_nested && !never_ends
         }
         (Algorithm::SlidingWindowLog(former), Algorithm::SlidingWindowLog(edited)) => {
             edited.window_ms() > former.window_ms()

@@ -101,7 +101,7 @@ impl AnswerTemplate {
             decision: *decision,
         });
         let verdict = verdict::combine(&entries.collect::<Vec<_>>());
-        let deciding = verdict.deciding.map(|at| (self.limits[at].limit, decisions[at]));
+        let deciding = verdict.deciding.map(|at| (&self.limits[at], decisions[at]));
         let barred = !self.denied_by.is_empty();
         let denied_by = verdict.denied_by.iter().map(|&at| Arc::clone(&self.limits[at].rule));
         CheckAnswer {
@@ -110,9 +110,9 @@ impl AnswerTemplate {
             retry_after_ms: if barred { None } else { verdict.retry_after_ms },
             cache_for_ms: 0,
             delay_ms: verdict.delay_ms,
-            limit: deciding.map(|(limit, _)| limit),
+            limit: deciding.map(|(label, _)| label.limit),
             remaining: deciding.map(|(_, decision)| decision.remaining),
-            reset_after_ms: deciding.map(|(_, decision)| decision.reset_after_ms),
+            reset_after_ms: deciding.and_then(|(label, decision)| label.reset_after_ms(&decision)),
             limits: self
                 .limits
                 .into_iter()
@@ -171,7 +171,14 @@ impl LimitLabel {
         }
     }
 
+    /// `None` of a quota that never renews, unless it is unused.
+    fn reset_after_ms(&self, decision: &Decision) -> Option<u64> {
+        let reset_after_ms = decision.reset_after_ms;
+        (self.window_ms > 0 || reset_after_ms == 0).then_some(reset_after_ms)
+    }
+
     fn answer(self, decision: &Decision, operation: Operation) -> LimitAnswer {
+        let reset_after_ms = self.reset_after_ms(decision);
         LimitAnswer {
             mode: self.mode(),
             rule: self.rule,
@@ -181,7 +188,7 @@ impl LimitLabel {
             limit: self.limit,
             remaining: Some(decision.remaining),
             window_ms: self.window_ms,
-            reset_after_ms: Some(decision.reset_after_ms),
+            reset_after_ms,
             retry_after_ms: decision.retry_after_ms,
             delay_ms: decision.delay_ms,
             refunded: (operation == Operation::Refund).then_some(self.refundable),

@@ -24,24 +24,26 @@ pub(crate) fn add(answer: &CheckAnswer, headers: &mut HeaderMap) {
 
 /// Passes on each header of an answer. There are none if no enforced limit decided.
 pub(crate) fn each(answer: &CheckAnswer, mut header: impl FnMut(HeaderName, HeaderValue)) {
-    if let (Some(limit), Some(remaining), Some(reset_after_ms)) =
-        (answer.limit, answer.remaining, answer.reset_after_ms)
-    {
-        let reset_s = reset_after_ms.div_ceil(1000);
+    if let (Some(limit), Some(remaining)) = (answer.limit, answer.remaining) {
+        // A quota that never renews has no reset and no window.
+        let reset_s = answer.reset_after_ms.map(|ms| ms.div_ceil(1000));
         header(LIMIT, number(limit));
         header(REMAINING, number(remaining));
-        header(RESET, number(reset_s));
+        if let Some(reset_s) = reset_s {
+            header(RESET, number(reset_s));
+        }
         let decided_by = match answer.code {
             // No rule can have the name of a code.
-            Some(code) => Some((code.as_str(), 1)),
-            None => {
-                deciding(answer).map(|limit| (&*limit.rule, limit.window_ms.div_ceil(1000).max(1)))
-            }
+            Some(code) => Some((code.as_str(), Some(1))),
+            None => deciding(answer).map(|limit| {
+                let window_s = (limit.window_ms > 0).then(|| limit.window_ms.div_ceil(1000));
+                (&*limit.rule, window_s)
+            }),
         };
         if let Some((rule, window_s)) = decided_by {
             let mut text = String::with_capacity(rule.len() + 64);
-            let policy = value(&mut text, rule, [(";q=", limit), (";w=", window_s)]);
-            let state = value(&mut text, rule, [(";r=", remaining), (";t=", reset_s)]);
+            let policy = value(&mut text, rule, [(";q=", Some(limit)), (";w=", window_s)]);
+            let state = value(&mut text, rule, [(";r=", Some(remaining)), (";t=", reset_s)]);
             if let (Some(policy), Some(state)) = (policy, state) {
                 header(POLICY, policy);
                 header(STATE, state);
@@ -71,15 +73,21 @@ fn number(number: u64) -> HeaderValue {
     HeaderValue::from_str(itoa::Buffer::new().format(number)).expect("digits are permitted")
 }
 
-/// A header value of a rule's name and its parameters, written into `text` first.
-fn value(text: &mut String, rule: &str, parameters: [(&str, u64); 2]) -> Option<HeaderValue> {
+/// A header value of a rule's name and those of its parameters that have a number, written into `text` first.
+fn value(
+    text: &mut String,
+    rule: &str,
+    parameters: [(&str, Option<u64>); 2],
+) -> Option<HeaderValue> {
     text.clear();
     text.push('"');
     text.push_str(rule);
     text.push('"');
     for (name, number) in parameters {
-        text.push_str(name);
-        text.push_str(itoa::Buffer::new().format(number));
+        if let Some(number) = number {
+            text.push_str(name);
+            text.push_str(itoa::Buffer::new().format(number));
+        }
     }
     HeaderValue::from_bytes(text.as_bytes()).ok()
 }

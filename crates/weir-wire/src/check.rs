@@ -206,9 +206,10 @@ pub struct LimitAnswer {
     pub limit: u64,
     /// Whole units left after this decision; null when Redis could not be reached.
     pub remaining: Option<u64>,
-    /// The length of the window, interval or present period, or the time to refill or drain completely.
+    /// The length of the window, interval or present period, or the time to refill or drain completely; 0 of a quota that never
+    /// renews.
     pub window_ms: u64,
-    /// The time until the counter is unused again; null when Redis could not be reached.
+    /// The time until the counter is unused again; null when Redis could not be reached, and if the counter never renews.
     pub reset_after_ms: Option<u64>,
     /// The time until this limit would allow the same check; null if it never would.
     pub retry_after_ms: Option<u64>,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use weir_domain::algorithm::{Algorithm, Kind};
 use weir_domain::draft::LimitDraft;
 
+use crate::time::DateTime;
 use crate::words::Period;
 
 mod times;
@@ -61,7 +62,7 @@ pub enum LimitBody {
         /// The minimum time.
         interval_ms: u64,
     },
-    /// A number of units in each calendar period of a time zone.
+    /// A number of units in each calendar period of a time zone, or, with the period `none`, until the counter is reset.
     Quota {
         /// The units that a period admits.
         limit: u64,
@@ -73,6 +74,9 @@ pub enum LimitBody {
         /// The first day of the period; default 1.
         #[serde(default = "first_day")]
         anchor_day: u16,
+        /// The end of a quota with the period `none`: from then on it denies all checks.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ends_at: Option<DateTime>,
     },
     /// A number of leases that are held at the same time.
     Concurrency {
@@ -116,6 +120,7 @@ struct LimitFields {
     period: Option<Period>,
     time_zone: Option<String>,
     anchor_day: Option<u16>,
+    ends_at: Option<DateTime>,
     lease_ms: Option<u64>,
 }
 
@@ -158,6 +163,7 @@ impl TryFrom<LimitFields> for LimitBody {
                 period: fields.period.take().ok_or_else(|| missing("period"))?,
                 time_zone: fields.time_zone.take().unwrap_or_else(utc),
                 anchor_day: fields.anchor_day.take().unwrap_or_else(first_day),
+                ends_at: fields.ends_at.take(),
             },
             AlgorithmName::Concurrency => Self::Concurrency {
                 capacity: need(&mut fields.capacity, "capacity")?,
@@ -187,6 +193,7 @@ impl LimitFields {
             ("period", self.period.is_some()),
             ("time_zone", self.time_zone.is_some()),
             ("anchor_day", self.anchor_day.is_some()),
+            ("ends_at", self.ends_at.is_some()),
             ("lease_ms", self.lease_ms.is_some()),
         ];
         given.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
@@ -274,9 +281,13 @@ impl From<LimitBody> for LimitDraft {
                 Self::LeakyBucket { capacity, drain_units, drain_interval_ms }
             }
             LimitBody::Spacing { interval_ms } => Self::Spacing { interval_ms },
-            LimitBody::Quota { limit, period, time_zone, anchor_day } => {
-                Self::Quota { limit, period: period.into(), time_zone, anchor_day }
-            }
+            LimitBody::Quota { limit, period, time_zone, anchor_day, ends_at } => Self::Quota {
+                limit,
+                period: period.into(),
+                time_zone,
+                anchor_day,
+                ends_at: ends_at.map(|at| at.0),
+            },
             LimitBody::Concurrency { capacity, lease_ms } => {
                 Self::Concurrency { capacity, lease_ms }
             }
@@ -301,9 +312,13 @@ impl From<LimitDraft> for LimitBody {
                 Self::LeakyBucket { capacity, drain_units, drain_interval_ms }
             }
             LimitDraft::Spacing { interval_ms } => Self::Spacing { interval_ms },
-            LimitDraft::Quota { limit, period, time_zone, anchor_day } => {
-                Self::Quota { limit, period: period.into(), time_zone, anchor_day }
-            }
+            LimitDraft::Quota { limit, period, time_zone, anchor_day, ends_at } => Self::Quota {
+                limit,
+                period: period.into(),
+                time_zone,
+                anchor_day,
+                ends_at: ends_at.map(DateTime),
+            },
             LimitDraft::Concurrency { capacity, lease_ms } => {
                 Self::Concurrency { capacity, lease_ms }
             }
@@ -333,7 +348,8 @@ mod tests {
             for parameter in name.kind().parameters() {
                 limit[parameter.name] = match parameter.input {
                     Input::CountDenied => true.into(),
-                    Input::Period => "day".into(),
+                    Input::Period => "none".into(),
+                    Input::EndsAt => "2026-12-31T00:00:00.000Z".into(),
                     Input::TimeZone => "UTC".into(),
                     _ => 1.into(),
                 };

@@ -77,8 +77,8 @@ mirror! {
     }
 }
 mirror! {
-    /// The length of a quota's period.
-    Period = algorithm::Period { Day, Week, Month, Year, }
+    /// The length of a quota's period; `none` never renews.
+    Period = algorithm::Period { Day, Week, Month, Year, None, }
 }
 mirror! {
     /// The family of headers in which a proxy describes a request, or `rate_limit_service` for calls of that service.

@@ -110,6 +110,9 @@ impl<'a> Change<'a> {
 
     fn meters(&self, limits: &[Limit], block: Option<(CounterName, u64)>) -> RuleMeters {
         let around = |quota: &Quota| {
+            if let Some(unrenewed) = quota.unrenewed(self.now) {
+                return unrenewed;
+            }
             let half_us = self.now.0 / 4;
             let bound = |halves: u64| self.now.0 + half_us * halves - half_us * 3;
             PeriodBounds {

@@ -227,6 +227,9 @@ fn meters(rule: &Rule, begin_us: u64) -> RuleMeters {
     let (tenant, id) = (TenantId::from_u128(0), RuleId::from_u128(0));
     let name = |part| CounterName { tenant, rule: id, part, subject: SubjectKey(0) };
     let bounds = |quota: &Quota| {
+        if let Some(unrenewed) = quota.unrenewed(Micros(0)) {
+            return unrenewed;
+        }
         let length_us = Algorithm::Quota(quota.clone()).usual_window_ms() * 1000;
         // Three periods, the length of the picture when it shows this limit.
         let bound = |at: u64| begin_us + length_us * at;

@@ -110,6 +110,7 @@ impl Template {
                     period: Period::Day,
                     time_zone: "UTC".to_owned(),
                     anchor_day: 1,
+                    ends_at: None,
                 },
             ],
             Self::Job => vec![LimitBody::TokenBucket {

@@ -76,6 +76,10 @@ pub(super) async fn findings(
     for (limited, (decided, decisions)) in limited.iter().zip(&inspected) {
         for (limit, decision) in limited.charge.limits().iter().zip(decisions) {
             let Algorithm::Quota(quota) = &limit.algorithm else { continue };
+            // After its end, a quota has nothing left, whatever was used.
+            if calendar::bounds(quota, *decided).limit == 0 {
+                continue;
+            }
             let used = quota.limit().saturating_sub(decision.remaining);
             let (slot, decided, subject) = (limit.slot, *decided, &limited.subject);
             let level = Level { subject, quota, slot, used, decided };
@@ -153,8 +157,10 @@ fn finding(
     let limit = level.quota.limit();
     let reached = reached(thresholds_percent, level.used, limit);
     let highest = reached.last()?;
-    let [_, start_us, end_us, _] = calendar::bounds(level.quota, level.decided).bounds_us;
-    let (start, end) = (Micros(start_us).timestamp(), Micros(end_us).timestamp());
+    let periods = calendar::bounds(level.quota, level.decided);
+    let renews = !periods.never_renews();
+    let at = usize::from(renews);
+    let [start, end] = [at, at + 1].map(|at| Micros(periods.bounds_us[at]).timestamp());
     let subject = serde_json::to_string(level.subject).expect("texts serialise");
     let of = format!("{} {} {}", row.id, level.slot, start.as_millis());
     let marks = reached.iter().map(|&percent| mark(&of, percent, &subject)).collect();
@@ -166,8 +172,8 @@ fn finding(
         "used": level.used,
         "limit": limit,
         "period": level.quota.calendar().period.as_str(),
-        "from": DateTime(start),
-        "to": DateTime(end),
+        "from": renews.then_some(DateTime(start)),
+        "to": renews.then_some(DateTime(end)),
     }));
     Some(Finding { marks, expires_at: end, message })
 }

@@ -17,13 +17,15 @@ pub(crate) fn limit_answer(
     decision: Decision,
     decided: Micros,
 ) -> LimitAnswer {
+    let unread = unread_limit_answer(active, limit, decided);
+    let renews = unread.window_ms > 0 || decision.reset_after_ms == 0;
     LimitAnswer {
         allowed: decision.allowed,
         remaining: Some(decision.remaining),
-        reset_after_ms: Some(decision.reset_after_ms),
+        reset_after_ms: renews.then_some(decision.reset_after_ms),
         retry_after_ms: decision.retry_after_ms,
         delay_ms: decision.delay_ms,
-        ..unread_limit_answer(active, limit, decided)
+        ..unread
     }
 }
 

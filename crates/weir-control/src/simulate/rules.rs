@@ -114,7 +114,11 @@ impl Rules {
     fn warmup_ms(&self, at: Timestamp) -> i64 {
         let now = Micros::from_ms(at.as_millis_u64());
         let of_rule = |active: &ActiveRule| {
-            let window = |algorithm: &Algorithm| calendar::window_ms(algorithm, now);
+            let window = |algorithm: &Algorithm| match calendar::window_ms(algorithm, now) {
+                // A quota that never renews depends on all past checks.
+                0 => algorithm.usual_window_ms(),
+                window_ms => window_ms,
+            };
             let windows = active.rule.limits().iter().map(|active| window(&active.algorithm));
             windows.chain(active.rule.block_ms()).max().unwrap_or(0)
         };

@@ -265,7 +265,12 @@ fn checked_step(step_s: u32) -> Result<u32, Problem> {
 
 /// A quota of one day in a time zone, whose periods are the days of the zone.
 fn zone_quota(time_zone: &str) -> Result<Quota, Problem> {
-    let calendar = Calendar { period: Period::Day, time_zone: time_zone.to_owned(), anchor_day: 1 };
+    let calendar = Calendar {
+        period: Period::Day,
+        time_zone: time_zone.to_owned(),
+        anchor_day: 1,
+        ends_at: None,
+    };
     Quota::of_calendar(1, calendar)
         .map_err(|wrong| Problem::invalid_field("time_zone", wrong.reason))
 }

@@ -1,5 +1,7 @@
 //! The parameters of algorithms, as forms show them and tests draw them.
 
+use crate::time::Timestamp;
+
 /// A parameter of an algorithm, as a form shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parameter {
@@ -31,6 +33,8 @@ pub enum Input {
     TimeZone,
     /// The first day of a period.
     AnchorDay,
+    /// The end of a quota that never renews; optional.
+    EndsAt,
 }
 
 /// A type of parameter that tests make from a number.
@@ -53,6 +57,13 @@ impl FromNumber for u16 {
 impl FromNumber for bool {
     fn from_number(number: u64) -> Self {
         number % 2 == 1
+    }
+}
+
+/// An end, which only some quotas have: none.
+impl FromNumber for Option<Timestamp> {
+    fn from_number(_: u64) -> Self {
+        None
     }
 }
 

@@ -3,6 +3,10 @@
 #[cfg(feature = "calendar")]
 use super::bounds::InvalidLimit;
 use super::parameter::FromNumber;
+use crate::time::Timestamp;
+
+/// The end of a period that never ends, in microseconds: in the year 2255, below 2^53.
+pub const NEVER_US: u64 = 9_000_000_000_000_000;
 
 /// The periods of a quota.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -14,6 +18,8 @@ pub struct Calendar {
     /// The first day of a period: of a week from 1 (Monday) to 7, of a month from 1 to 31 (in shorter months the last day),
     /// of a year from 1 to 366; always 1 for days.
     pub anchor_day: u16,
+    /// The time from which a quota without periods admits nothing.
+    pub ends_at: Option<Timestamp>,
 }
 
 /// The length of a calendar period.
@@ -27,11 +33,13 @@ pub enum Period {
     Month,
     /// One year.
     Year,
+    /// No period: used units return only by a reset or a refund.
+    None,
 }
 
 impl Period {
     /// All periods, shortest first.
-    pub const ALL: [Self; 4] = [Self::Day, Self::Week, Self::Month, Self::Year];
+    pub const ALL: [Self; 5] = [Self::Day, Self::Week, Self::Month, Self::Year, Self::None];
 
     /// The word used in JSON.
     pub const fn as_str(self) -> &'static str {
@@ -40,6 +48,7 @@ impl Period {
             Self::Week => "week",
             Self::Month => "month",
             Self::Year => "year",
+            Self::None => "none",
         }
     }
 
@@ -50,6 +59,7 @@ impl Period {
             Self::Week => "Week",
             Self::Month => "Month",
             Self::Year => "Year",
+            Self::None => "Never renews",
         }
     }
 
@@ -61,7 +71,7 @@ impl Period {
     /// The greatest first day.
     pub(super) const fn anchor_max(self) -> u16 {
         match self {
-            Self::Day => 1,
+            Self::Day | Self::None => 1,
             Self::Week => 7,
             Self::Month => 31,
             Self::Year => 366,

@@ -41,7 +41,7 @@ fn any_algorithm() -> impl Strategy<Value = (Algorithm, Meter)> {
                 Input::Rate => rate,
                 Input::Window | Input::Every => span_ms,
                 Input::AnchorDay => 1,
-                Input::CountDenied | Input::Period | Input::TimeZone => 0,
+                Input::CountDenied | Input::Period | Input::TimeZone | Input::EndsAt => 0,
             });
             let algorithm = Algorithm::parse(draft).expect("within the bounds");
             let step = 1000 * (span_ms + 3_000_000);

@@ -4,6 +4,7 @@ use super::bounds::{COUNT_MAX, InvalidLimit, span_ms, units};
 use super::clock::ms_until;
 use super::definition::{ChargedLimit, Counting, Level, ScriptParameters, Wait, part};
 use super::parameter::{Input, Parameter};
+use super::period::NEVER_US;
 use crate::time::Micros;
 
 /// A number of units in windows of a length.
@@ -91,6 +92,8 @@ impl<W: Windowed> Counting for W {
             Wait::Forever
         } else if window.taken + cost <= self.limit() {
             Wait::None
+        } else if window.end_us == NEVER_US {
+            Wait::Forever
         } else {
             Wait::Ms(ms_until(window.end_us, now))
         }

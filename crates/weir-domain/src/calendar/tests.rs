@@ -1,7 +1,7 @@
 use super::*;
 
 fn starts(period: Period, zone: &str, anchor_day: u16, now: &str) -> Vec<String> {
-    let calendar = Calendar { period, time_zone: zone.into(), anchor_day };
+    let calendar = Calendar { period, time_zone: zone.into(), anchor_day, ends_at: None };
     let quota = Quota::of_calendar(1, calendar).expect("valid");
     let now: Timestamp = now.parse().expect("a time");
     let now = Micros(u64::try_from(now.as_microsecond()).expect("after the epoch"));
@@ -84,9 +84,33 @@ fn a_skipped_midnight_begins_with_the_first_instant_of_the_day() {
 #[test]
 fn unknown_zones_and_anchors_are_refused() {
     let quota = |period, zone: &str, anchor_day| {
-        Quota::of_calendar(1, Calendar { period, time_zone: zone.into(), anchor_day })
+        Quota::of_calendar(
+            1,
+            Calendar { period, time_zone: zone.into(), anchor_day, ends_at: None },
+        )
     };
     assert_eq!(quota(Period::Day, "Mars/Olympus", 1).expect_err("no zone").field, "time_zone");
     assert_eq!(quota(Period::Week, "UTC", 8).expect_err("no day").field, "anchor_day");
     assert_eq!(quota(Period::Month, "UTC", 0).expect_err("no day").field, "anchor_day");
+}
+
+#[test]
+fn quota_without_periods_holds_for_ever_or_until_its_end() {
+    let quota =
+        |ends_at| Quota::new(5, Period::None, "UTC".into(), 1, ends_at).expect("a valid quota");
+    let (early, late) = (Micros::from_ms(1), Micros::from_ms(8_900_000_000_000));
+    for now in [early, late] {
+        let bounds = bounds(&quota(None), now);
+        assert!(bounds.hold(now) && bounds.never_renews());
+        assert_eq!((bounds.limit, bounds.length_ms(now)), (5, 0));
+        assert_eq!(bounds.bounds_us[0], 0, "all units are of one period");
+    }
+    let ends = crate::time::Timestamp::from_millis(1_000);
+    for (now_us, limit) in [(999_999, 5), (1_000_000, 0)] {
+        let bounds = bounds(&quota(Some(ends)), Micros(now_us));
+        assert_eq!(bounds.limit, limit, "at {now_us}");
+        for other_us in [999_999, 1_000_000] {
+            assert_eq!(bounds.hold(Micros(other_us)), other_us == now_us, "{now_us} {other_us}");
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::algorithm::Period;
 use crate::draft::{ConditionDraft, Operand};
+use crate::time::Timestamp;
 use crate::warnings;
 
 fn fixed(limit: u64, window_ms: u64) -> LimitDraft {
@@ -14,7 +15,7 @@ fn log(limit: u64, window_ms: u64) -> LimitDraft {
 }
 
 fn quota(limit: u64, period: Period) -> LimitDraft {
-    LimitDraft::Quota { limit, period, time_zone: "UTC".to_owned(), anchor_day: 1 }
+    LimitDraft::Quota { limit, period, time_zone: "UTC".to_owned(), anchor_day: 1, ends_at: None }
 }
 
 fn spacing(interval_ms: u64) -> LimitDraft {
@@ -118,6 +119,14 @@ fn numbers_have_bounds() {
         period,
         time_zone: "UTC".into(),
         anchor_day,
+        ends_at: None,
+    };
+    let ending = |period, ends_at_ms| LimitDraft::Quota {
+        limit: 1,
+        period,
+        time_zone: "UTC".into(),
+        anchor_day: 1,
+        ends_at: Some(Timestamp::from_millis(ends_at_ms)),
     };
     let good = [
         fixed(1, 1),
@@ -127,6 +136,8 @@ fn numbers_have_bounds() {
         quota(7, Period::Week),
         quota(31, Period::Month),
         quota(366, Period::Year),
+        quota(1, Period::None),
+        ending(Period::None, 1),
     ];
     for limit in good {
         assert!(Rule::parse(draft(vec![limit.clone()])).is_ok(), "{limit:?}");
@@ -142,6 +153,10 @@ fn numbers_have_bounds() {
         (quota(8, Period::Week), "anchor_day"),
         (quota(32, Period::Month), "anchor_day"),
         (quota(367, Period::Year), "anchor_day"),
+        (quota(2, Period::None), "anchor_day"),
+        (ending(Period::Month, 1), "ends_at"),
+        (ending(Period::None, 0), "ends_at"),
+        (ending(Period::None, i64::MAX), "ends_at"),
     ];
     for (limit, field) in bad {
         assert_eq!(wrong_fields(draft(vec![limit])), [format!("limits[0].{field}")]);
@@ -403,6 +418,7 @@ fn edit_that_forgets_used_units_has_a_warning() {
         period,
         time_zone: zone.into(),
         anchor_day,
+        ends_at: None,
     };
     let edits = [
         (fixed(hour), fixed(24 * hour), "counts no units"),
@@ -412,6 +428,8 @@ fn edit_that_forgets_used_units_has_a_warning() {
         (quota(Period::Month, "UTC", 1), quota(Period::Month, "UTC", 5), "counts no units"),
         (quota(Period::Month, "UTC", 1), quota(Period::Day, "UTC", 1), ""),
         (quota(Period::Day, "UTC", 1), quota(Period::Day, "Asia/Tokyo", 1), "counts no units"),
+        (quota(Period::Month, "UTC", 1), quota(Period::None, "UTC", 1), "counts no units"),
+        (quota(Period::None, "UTC", 1), quota(Period::None, "Asia/Tokyo", 1), ""),
     ];
     for (before, after, said) in edits {
         let edited = format!("{before:?} to {after:?}");

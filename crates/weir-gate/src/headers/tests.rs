@@ -48,6 +48,23 @@ fn listed(answer: &CheckAnswer) -> Vec<String> {
 }
 
 #[test]
+fn quota_that_never_renews_has_neither_a_reset_nor_a_window_nor_a_retry() {
+    let mut answer = denied();
+    (answer.reset_after_ms, answer.retry_after_ms) = (None, None);
+    let limit = &mut answer.limits[0];
+    (limit.window_ms, limit.reset_after_ms, limit.retry_after_ms) = (0, None, None);
+    assert_eq!(
+        listed(&answer),
+        [
+            "ratelimit-policy: \"login-per-user\";q=5",
+            "ratelimit: \"login-per-user\";r=0",
+            "x-ratelimit-limit: 5",
+            "x-ratelimit-remaining: 0",
+        ]
+    );
+}
+
+#[test]
 fn documented_denial_has_the_documented_headers() {
     assert_eq!(
         listed(&denied()),

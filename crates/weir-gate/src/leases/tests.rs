@@ -274,8 +274,13 @@ fn request_without_an_answer_is_settled_later_by_the_same_key() {
 
 #[test]
 fn units_of_a_day_follow_their_counter_into_its_month() {
-    let quota =
-        |period| LimitDraft::Quota { limit: 1_000, period, time_zone: "UTC".into(), anchor_day: 1 };
+    let quota = |period| LimitDraft::Quota {
+        limit: 1_000,
+        period,
+        time_zone: "UTC".into(),
+        anchor_day: 1,
+        ends_at: None,
+    };
     let (leases, now) = (connected(), Instant::now());
     let day = rule(Consistency::Leased, vec![quota(Period::Day)]);
     with_three(&leases, &day, now);

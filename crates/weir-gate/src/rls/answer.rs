@@ -90,7 +90,6 @@ fn status(call: &Call, decided: &[Together], descriptor: usize) -> DescriptorSta
         })
     };
     let Some((limit, remaining)) = shown else { return DescriptorStatus { code, ..allowed } };
-    let reset_s = limit.reset_after_ms.unwrap_or_default().div_ceil(1000);
     DescriptorStatus {
         code,
         current_limit: Some(RateLimit {
@@ -99,8 +98,8 @@ fn status(call: &Call, decided: &[Together], descriptor: usize) -> DescriptorSta
             name: limit.rule.to_string(),
         }),
         limit_remaining: saturated(remaining),
-        duration_until_reset: Some(Duration {
-            seconds: i64::try_from(reset_s).unwrap_or(i64::MAX),
+        duration_until_reset: limit.reset_after_ms.map(|ms| Duration {
+            seconds: i64::try_from(ms.div_ceil(1000)).unwrap_or(i64::MAX),
             nanos: 0,
         }),
     }

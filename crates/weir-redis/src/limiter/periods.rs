@@ -32,6 +32,9 @@ impl Periods {
     pub(super) fn around(&self, quota: &Quota) -> PeriodBounds {
         let mut known = self.lock();
         let (limit, now) = (quota.limit(), known.now());
+        if let Some(unrenewed) = quota.unrenewed(now) {
+            return unrenewed;
+        }
         if let Some(&bounds_us) = known.bounds.get(quota.calendar())
             && bounds_us[1] <= now.0
             && now.0 < bounds_us[2]

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 use sha2::{Digest as _, Sha256};
-use weir_domain::algorithm::{Kind, REFUNDED_ENTRIES_MAX, SLACK_US, STEP_US};
+use weir_domain::algorithm::{Kind, NEVER_US, REFUNDED_ENTRIES_MAX, SLACK_US, STEP_US};
 use weir_domain::limit::{COUNT_MAX, EXACT_MAX, LOG_LIMIT_MAX};
 use weir_domain::request::Operation;
 use weir_domain::reservation::{EXHAUSTED_UNITS, RESERVED_MAX_US};
@@ -168,6 +168,7 @@ fn constant(name: &str) -> Option<i64> {
         "SLACK_US" => SLACK_US,
         "STEP_US" => STEP_US,
         "EXACT_MAX" => EXACT_MAX,
+        "NEVER_US" => NEVER_US,
         "COUNT_MAX" => COUNT_MAX,
         "LOG_LIMIT_MAX" => LOG_LIMIT_MAX,
         // A level above the capacity, after an edit, stays exact while it drains.

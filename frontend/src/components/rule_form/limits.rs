@@ -147,6 +147,12 @@ fn field(editor: Editor, row: u32, parameter: &'static Parameter) -> AnyView {
             view! { <TextField short=true label value problem hint="1 means Monday, the 1st, or 1 January" /> }
                 .into_any()
         }
+        Input::EndsAt => {
+            let value = text(editor, row, |_| "ends_at", |limit| &mut limit.ends_at);
+            let problem = editor.limit_problem(row, |_| "ends_at");
+            view! { <TextField label value problem hint="Only if it never renews, like 2026-12-31T00:00:00Z" /> }
+                .into_any()
+        }
     }
 }
 

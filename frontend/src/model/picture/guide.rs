@@ -39,6 +39,7 @@ fn pictures() -> [(&'static str, LimitBody, Pattern); 8] {
         period: PeriodWord::Day,
         time_zone: "UTC".to_owned(),
         anchor_day: 1,
+        ends_at: None,
     };
     let token_bucket =
         LimitBody::TokenBucket { capacity: 10, refill_tokens: 10, refill_interval_ms: window_ms };

@@ -40,8 +40,13 @@ fn large_limits_use_few_requests_of_higher_cost() {
 #[test]
 fn every_algorithm_is_simulated_under_every_pattern() {
     let longest_ms = 366 * 86_400_000;
-    let quota =
-        |period| LimitBody::Quota { limit: 30, period, time_zone: "UTC".to_owned(), anchor_day: 1 };
+    let quota = |period| LimitBody::Quota {
+        limit: 30,
+        period,
+        time_zone: "UTC".to_owned(),
+        anchor_day: 1,
+        ends_at: None,
+    };
     let limits = [
         LimitBody::FixedWindow { limit: 1, window_ms: 1 },
         LimitBody::SlidingWindowCounter { limit: 100, window_ms: longest_ms },
@@ -74,6 +79,7 @@ fn quotas_reset_with_each_period() {
         period: PeriodWord::Month,
         time_zone: "UTC".to_owned(),
         anchor_day: 1,
+        ends_at: None,
     };
     assert_eq!(picture(quota, Pattern::Steady).counts(), (30, 15));
 }

@@ -5,12 +5,16 @@ use serde_json::{Value, json};
 use weir_domain::algorithm::Input;
 use weir_wire::limits::{AlgorithmName, LimitBody};
 use weir_wire::problem::FieldProblem;
+use weir_wire::time::DateTime;
 use weir_wire::words::Period;
 
 use super::NOT_WHOLE;
 use crate::model::duration::{DurationInput, Unit};
 use crate::model::json;
 use crate::model::number::parse;
+
+/// The reason for an end that is not written as the API writes times.
+const NO_TIME: &str = "must be a time like 2026-12-31T00:00:00Z";
 
 /// The input of a limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +33,9 @@ pub struct LimitRow {
     pub period: Period,
     pub time_zone: String,
     pub anchor_day: String,
+    /// The end of a quota that never renews, as the API writes it; empty for none.
+    #[serde(default)]
+    pub ends_at: String,
 }
 
 impl LimitRow {
@@ -44,6 +51,7 @@ impl LimitRow {
             period: Period::Month,
             time_zone: "UTC".to_owned(),
             anchor_day: "1".to_owned(),
+            ends_at: String::new(),
         }
     }
 
@@ -70,6 +78,7 @@ impl LimitRow {
             }
             Input::TimeZone => value.as_str().unwrap_or_default().clone_into(&mut self.time_zone),
             Input::AnchorDay => self.anchor_day = number.to_string(),
+            Input::EndsAt => value.as_str().unwrap_or_default().clone_into(&mut self.ends_at),
         }
     }
 
@@ -78,14 +87,18 @@ impl LimitRow {
         let mut body = json!({ "algorithm": self.algorithm });
         for parameter in self.algorithm.kind().parameters() {
             body[parameter.name] = self.value(parameter.input).unwrap_or_else(|| {
-                wrong.push(FieldProblem::new(format!("{path}.{}", parameter.name), NOT_WHOLE));
-                json!(1)
+                let (reason, stand_in) = match parameter.input {
+                    Input::EndsAt => (NO_TIME, Value::Null),
+                    _ => (NOT_WHOLE, json!(1)),
+                };
+                wrong.push(FieldProblem::new(format!("{path}.{}", parameter.name), reason));
+                stand_in
             });
         }
         json::read_value(&body).expect("it has all parameters of the algorithm")
     }
 
-    /// The JSON of an input; `None`: it is no whole number.
+    /// The JSON of an input; `None`: it is no whole number, or no time.
     fn value(&self, input: Input) -> Option<Value> {
         Some(match input {
             Input::Units => json!(parse(&self.units)?),
@@ -95,6 +108,11 @@ impl LimitRow {
             Input::CountDenied => json!(self.count_denied),
             Input::Period => json!(self.period),
             Input::TimeZone => json!(self.time_zone.trim()),
+            Input::AnchorDay if self.period == Period::None => json!(1),
+            Input::EndsAt if self.period != Period::None || self.ends_at.trim().is_empty() => {
+                Value::Null
+            }
+            Input::EndsAt => json!(json::read_value::<DateTime>(&json!(self.ends_at.trim())).ok()?),
             Input::AnchorDay => json!(u16::try_from(parse(&self.anchor_day)?).ok()?),
         })
     }

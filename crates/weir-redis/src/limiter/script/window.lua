@@ -11,7 +11,7 @@ local function judge(now, x, y, cost, limit, start, stop, taken_at, pulled_back)
   if taken + cost <= limit then
     return 0, taken_at, taken, stop, start, pulled_back
   end
-  return cost > limit and FOREVER or ms_until(stop, now), taken_at, taken, stop, start, pulled_back
+  return (cost > limit or stop == NEVER_US) and FOREVER or ms_until(stop, now), taken_at, taken, stop, start, pulled_back
 end
 
 local function settle(now, passes, cost, taken_at, taken, stop, _, limit)

@@ -11,7 +11,7 @@ const HOUR_MS: u64 = 3_600_000;
 const DAY_MS: u64 = 24 * HOUR_MS;
 
 fn quota(period: Period, time_zone: &str, anchor_day: u16) -> LimitDraft {
-    LimitDraft::Quota { limit: 50, period, time_zone: time_zone.into(), anchor_day }
+    LimitDraft::Quota { limit: 50, period, time_zone: time_zone.into(), anchor_day, ends_at: None }
 }
 
 fn fixed(window_ms: u64) -> LimitDraft {

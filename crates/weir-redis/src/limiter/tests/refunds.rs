@@ -21,7 +21,7 @@ fn edited(before: LimitDraft, after: LimitDraft) -> [[RuleCharge; 1]; 2] {
 }
 
 fn quota(limit: u64, period: Period) -> LimitDraft {
-    LimitDraft::Quota { limit, period, time_zone: "UTC".into(), anchor_day: 1 }
+    LimitDraft::Quota { limit, period, time_zone: "UTC".into(), anchor_day: 1, ends_at: None }
 }
 
 fn fixed(limit: u64, window_ms: u64) -> LimitDraft {

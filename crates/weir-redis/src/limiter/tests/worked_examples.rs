@@ -15,8 +15,8 @@ use weir_domain::rule::Rule;
 use weir_domain::time::Micros;
 
 use super::fixture::{
-    Fixture, START_US, charge, charge_of, client, draft, fresh_tenant, of_kind, one_of_each,
-    passed, until_up, values,
+    Fixture, START_US, charge, charge_of, client, connection, draft, fresh_tenant, of_kind,
+    one_of_each, passed, until_up, values,
 };
 use crate::limiter::{Answer, Asked, Limiter, LimiterSettings};
 
@@ -113,6 +113,51 @@ async fn ten_a_minute_and_two_in_three_seconds_and_spacing_hold_together() {
     assert!(denied_by[1] > 10 && denied_by[2] > 10, "{denied_by:?}");
 }
 
+#[tokio::test]
+async fn quota_that_never_renews_denies_until_it_is_reset_and_from_its_end_on() {
+    const DAY_US: u64 = 86_400_000_000;
+    let ends = Micros(START_US + 100 * 366 * DAY_US);
+    let quota = |ends_at| LimitDraft::Quota {
+        limit: 5,
+        period: Period::None,
+        time_zone: "UTC".into(),
+        anchor_day: 1,
+        ends_at,
+    };
+    for limit in [quota(None), quota(Some(ends.timestamp()))] {
+        let mut fixture = Fixture::new().await;
+        let rules = [charge_of(1, vec![limit.clone()])];
+        let mut take = async |fixture: &mut Fixture, at: u64, cost| {
+            fixture.set_now(Micros(at));
+            let expected = fixture.check_twin(Operation::Consume, cost, &rules);
+            assert_eq!(fixture.check(Operation::Consume, cost, &rules).await, expected);
+            (expected[0].allowed, expected[0].remaining, expected[0].retry_after_ms)
+        };
+        assert_eq!(take(&mut fixture, START_US, 4).await, (true, 1, Some(0)));
+        assert_eq!(take(&mut fixture, START_US + DAY_US, 2).await, (false, 1, None));
+        assert_eq!(take(&mut fixture, START_US + 9 * 366 * DAY_US, 1).await, (true, 0, Some(0)));
+        assert_eq!(take(&mut fixture, ends.0 - 1, 1).await, (false, 0, None), "99 years later");
+        for key in fixture.dump().await.into_keys() {
+            let ttl_ms: i64 = redis::cmd("PTTL")
+                .arg(key)
+                .query_async(&mut connection().await)
+                .await
+                .expect("redis answers");
+            assert!(ttl_ms > 200 * 366 * 86_400_000, "{ttl_ms}");
+        }
+        // The twin has no reset.
+        fixture.limiter.reset(fixture.tenant, "test", &rules[0]).await.expect("redis answers");
+        let [decision] = fixture.check(Operation::Consume, 5, &rules).await[..] else { panic!() };
+        assert_eq!((decision.allowed, decision.remaining), (true, 0));
+        fixture.limiter.reset(fixture.tenant, "test", &rules[0]).await.expect("redis answers");
+        fixture.set_now(ends);
+        let [decision] = fixture.check(Operation::Consume, 1, &rules).await[..] else { panic!() };
+        let passes = limit == quota(None);
+        assert_eq!((decision.allowed, decision.remaining), (passes, if passes { 4 } else { 0 }));
+        assert_eq!(decision.retry_after_ms, passes.then_some(0));
+    }
+}
+
 /// Limits of a hundred (spacing: one) whose windows do not end while the test runs.
 fn endless() -> [(LimitDraft, u64); 7] {
     const DAY_MS: u64 = 86_400_000;
@@ -127,6 +172,7 @@ fn endless() -> [(LimitDraft, u64); 7] {
         period: Period::Year,
         time_zone: "UTC".into(),
         anchor_day: 1,
+        ends_at: None,
     };
     let mut admits = [100; 7];
     admits[5] = 1;

@@ -32,7 +32,13 @@ fn each_algorithm(limit: u64, window_ms: u64, rate: u64) -> [LimitBody; 7] {
         LimitBody::TokenBucket { capacity, refill_tokens: rate, refill_interval_ms: window_ms },
         LimitBody::LeakyBucket { capacity, drain_units: rate, drain_interval_ms: window_ms },
         LimitBody::Spacing { interval_ms: window_ms },
-        LimitBody::Quota { limit, period: PeriodWord::Day, time_zone, anchor_day: 1 },
+        LimitBody::Quota {
+            limit,
+            period: PeriodWord::Day,
+            time_zone,
+            anchor_day: 1,
+            ends_at: None,
+        },
     ]
 }
 
@@ -56,7 +62,7 @@ fn two_bursts_less_than_a_window_apart_reach_the_bound() {
 fn calendar_quotas_are_bounded_in_their_shortest_period() {
     let quota = |period, time_zone: &str| {
         let time_zone = time_zone.to_owned();
-        let body = LimitBody::Quota { limit: 10, period, time_zone, anchor_day: 1 };
+        let body = LimitBody::Quota { limit: 10, period, time_zone, anchor_day: 1, ends_at: None };
         rule(&[body]).limits()[0].algorithm.shortest_window_ms() / 3_600_000
     };
     assert_eq!(quota(PeriodWord::Day, "UTC"), 24);
