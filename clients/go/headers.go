@@ -11,14 +11,23 @@ import (
 // Headers are those that a gate sends with this answer. None if no enforced limit decided.
 func (a *Answer) Headers() http.Header {
 	headers := http.Header{}
-	if a.Limit != nil && a.Remaining != nil && a.ResetAfterMS != nil {
-		limit, remaining, reset := decimal(*a.Limit), decimal(*a.Remaining), seconds(*a.ResetAfterMS, 0)
+	if a.Limit != nil && a.Remaining != nil {
+		limit, remaining := decimal(*a.Limit), decimal(*a.Remaining)
 		headers.Set("X-RateLimit-Limit", limit)
 		headers.Set("X-RateLimit-Remaining", remaining)
-		headers.Set("X-RateLimit-Reset", reset)
+		// A quota that never renews has no reset and no window.
+		window, until := "", ""
+		if a.ResetAfterMS != nil {
+			reset := seconds(*a.ResetAfterMS, 0)
+			headers.Set("X-RateLimit-Reset", reset)
+			until = ";t=" + reset
+		}
 		if name, windowMS := a.policy(); isQuotable(name) {
-			headers.Set("RateLimit-Policy", `"`+name+`";q=`+limit+";w="+seconds(windowMS, 1))
-			headers.Set("RateLimit", `"`+name+`";r=`+remaining+";t="+reset)
+			if windowMS > 0 {
+				window = ";w=" + seconds(windowMS, 1)
+			}
+			headers.Set("RateLimit-Policy", `"`+name+`";q=`+limit+window)
+			headers.Set("RateLimit", `"`+name+`";r=`+remaining+until)
 		}
 	}
 	if !a.Allowed && a.RetryAfterMS != nil {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -85,4 +86,35 @@ async fn passes(tenant: &Tenant<'_>, gate: usize, body: &Value) -> usize {
         }
         passed += 1;
     }
+}
+
+/// No clock of a test reaches another year; the script's own tests supply later times.
+#[tokio::test]
+async fn quota_that_never_renews_is_denied_until_it_is_reset_and_for_ever_after_its_end() {
+    let tenant = Tenant::sign_up(shared().await).await;
+    let body = |name: &str, ends_at: Value| {
+        json!({ "name": name, "count_by": ["user"], "match": [{ "attribute": "plan", "op": "equals", "value": name }],
+            "limits": [{ "algorithm": "quota", "limit": 3, "period": "none", "ends_at": ends_at }] })
+    };
+    let refused = tenant.admin(Method::POST, "/rules", &body("trial", json!("tomorrow"))).await;
+    assert!(refused.expect(422).body.to_string().contains("ends_at"));
+    let rule = tenant.rule(&body("prepaid", Value::Null)).await;
+    tenant.rule(&body("trial", json!("2026-01-01T00:00:00Z"))).await;
+    let check = |plan: &str, cost: u64| json!({ "attributes": { "user": "ada", "plan": plan }, "cost": cost });
+
+    let used = tenant.check(0, &check("prepaid", 3)).await;
+    assert!(used.allowed() && used.body["reset_after_ms"].is_null(), "{}", used.body);
+    assert_eq!(used.header("ratelimit"), Some("\"prepaid\";r=0"));
+    assert_eq!(used.header("ratelimit-policy"), Some("\"prepaid\";q=3"));
+    for plan in ["prepaid", "trial"] {
+        let denied = tenant.check(0, &check(plan, 1)).await.expect(429);
+        assert_eq!(denied.body["remaining"], 0, "{}", denied.body);
+        assert!(denied.body["retry_after_ms"].is_null(), "{}", denied.body);
+        for name in ["retry-after", "x-ratelimit-retry-after", "x-ratelimit-reset"] {
+            assert_eq!(denied.header(name), None, "{name}");
+        }
+    }
+    let reset = json!({ "rule_id": rule.id, "subject": { "user": "ada" } });
+    tenant.admin(Method::POST, "/counters/reset", &reset).await.expect(200);
+    assert!(tenant.check(1, &check("prepaid", 3)).await.allowed());
 }

@@ -13,17 +13,22 @@ impl Answer {
                 HeaderValue::try_from(value).expect("numbers and quotable names are printable");
             headers.insert(HeaderName::from_static(name), value);
         };
-        if let (Some(limit), Some(remaining), Some(reset_ms)) =
-            (self.limit, self.remaining, self.reset_after_ms)
-        {
-            let reset_s = reset_ms.div_ceil(1000);
+        if let (Some(limit), Some(remaining)) = (self.limit, self.remaining) {
+            // A quota that never renews has no reset and no window.
+            let reset_s = self.reset_after_ms.map(|reset_ms| reset_ms.div_ceil(1000));
             add("x-ratelimit-limit", limit.to_string());
             add("x-ratelimit-remaining", remaining.to_string());
-            add("x-ratelimit-reset", reset_s.to_string());
+            if let Some(reset_s) = reset_s {
+                add("x-ratelimit-reset", reset_s.to_string());
+            }
             if let Some((name, window_ms)) = self.policy().filter(|(name, _)| is_quotable(name)) {
-                let window_s = window_ms.div_ceil(1000).max(1);
-                add("ratelimit-policy", format!("\"{name}\";q={limit};w={window_s}"));
-                add("ratelimit", format!("\"{name}\";r={remaining};t={reset_s}"));
+                let part = |key: &str, s: Option<u64>| {
+                    s.map_or_else(String::new, |s| format!(";{key}={s}"))
+                };
+                let window = part("w", (window_ms > 0).then(|| window_ms.div_ceil(1000)));
+                let reset = part("t", reset_s);
+                add("ratelimit-policy", format!("\"{name}\";q={limit}{window}"));
+                add("ratelimit", format!("\"{name}\";r={remaining}{reset}"));
             }
         }
         if let (false, Some(retry_ms)) = (self.allowed, self.retry_after_ms) {

@@ -4,18 +4,19 @@ import type { Answer, LimitAnswer } from "./answer.js";
 export function headers(answer: Answer): Record<string, string> {
   const all: Record<string, string> = {};
   const { limit, remaining, resetAfterMs, retryAfterMs } = answer;
-  if (limit !== null && remaining !== null && resetAfterMs !== null) {
-    const resetS = Math.ceil(resetAfterMs / 1000);
+  if (limit !== null && remaining !== null) {
+    // A quota that never renews has no reset and no window.
+    const resetS = resetAfterMs === null ? null : Math.ceil(resetAfterMs / 1000);
     all["x-ratelimit-limit"] = `${limit}`;
     all["x-ratelimit-remaining"] = `${remaining}`;
-    all["x-ratelimit-reset"] = `${resetS}`;
+    if (resetS !== null) all["x-ratelimit-reset"] = `${resetS}`;
     const deciding = answer.code === null ? answer.limits.find((one) => decides(answer, one)) : null;
     const name = answer.code ?? deciding?.rule;
     // A header carries Latin-1 text alone, and a name is quoted.
     if (name !== undefined && /^[ !#-[\]-~]*$/.test(name)) {
-      const windowS = Math.max(Math.ceil((deciding?.windowMs ?? 1000) / 1000), 1);
-      all["ratelimit-policy"] = `"${name}";q=${limit};w=${windowS}`;
-      all["ratelimit"] = `"${name}";r=${remaining};t=${resetS}`;
+      const windowS = Math.ceil((deciding?.windowMs ?? 1000) / 1000);
+      all["ratelimit-policy"] = `"${name}";q=${limit}${windowS > 0 ? `;w=${windowS}` : ""}`;
+      all["ratelimit"] = `"${name}";r=${remaining}${resetS === null ? "" : `;t=${resetS}`}`;
     }
   }
   if (!answer.allowed && retryAfterMs !== null) {

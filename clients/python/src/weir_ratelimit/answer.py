@@ -84,18 +84,20 @@ class Answer:
     def headers(self) -> dict[str, str]:
         """The headers, by lower-case name, that a gate sends with this answer. None of them if no enforced limit decided."""
         found: dict[str, str] = {}
-        if self.limit is not None and self.remaining is not None and self.reset_after_ms is not None:
-            reset_s = math.ceil(self.reset_after_ms / 1000)
+        if self.limit is not None and self.remaining is not None:
+            # A quota that never renews has no reset and no window.
+            reset_s = None if self.reset_after_ms is None else math.ceil(self.reset_after_ms / 1000)
             found["x-ratelimit-limit"] = str(self.limit)
             found["x-ratelimit-remaining"] = str(self.remaining)
-            found["x-ratelimit-reset"] = str(reset_s)
+            if reset_s is not None:
+                found["x-ratelimit-reset"] = str(reset_s)
             deciding = None if self.code else next((limit for limit in self.limits if self._decides(limit)), None)
             name = self.code or (deciding.rule if deciding else None)
             # A header carries Latin-1 text alone, and a name is quoted.
             if name is not None and all(" " <= char <= "~" and char not in '"\\' for char in name):
-                window_s = max(math.ceil((deciding.window_ms if deciding else 1000) / 1000), 1)
-                found["ratelimit-policy"] = f'"{name}";q={self.limit};w={window_s}'
-                found["ratelimit"] = f'"{name}";r={self.remaining};t={reset_s}'
+                window_s = math.ceil((deciding.window_ms if deciding else 1000) / 1000)
+                found["ratelimit-policy"] = f'"{name}";q={self.limit}' + (f";w={window_s}" if window_s else "")
+                found["ratelimit"] = f'"{name}";r={self.remaining}' + ("" if reset_s is None else f";t={reset_s}")
         if not self.allowed and self.retry_after_ms is not None:
             retry_s = str(max(math.ceil(self.retry_after_ms / 1000), 1))
             found["x-ratelimit-retry-after"] = found["retry-after"] = retry_s

@@ -5,8 +5,9 @@ use super::bounds::InvalidLimit;
 use super::parameter::FromNumber;
 use crate::time::Timestamp;
 
-/// The end of a period that never ends, in microseconds: in the year 2255, below 2^53.
-pub const NEVER_US: u64 = 9_000_000_000_000_000;
+/// The end of a period that never ends, in microseconds: the year 2100. The script counts a counter whose numbers add up to
+/// 10^16 as damaged.
+pub const NEVER_US: u64 = 4_102_444_800_000_000;
 
 /// The periods of a quota.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -16,7 +16,7 @@ use crate::quantity::grouped;
 use crate::time::{Micros, Timestamp};
 
 /// The latest end of a quota: below [`NEVER_US`] by more than the clock's slack, in milliseconds.
-const ENDS_AT_MS_MAX: i64 = 8_993_808_000_000 - 1;
+const ENDS_AT_MS_MAX: i64 = 4_102_444_800_000 - 2_000;
 
 /// Parameters of a quota.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -66,7 +66,7 @@ impl Quota {
             } else if (1..=ENDS_AT_MS_MAX).contains(&ends_at.as_millis()) {
                 ""
             } else {
-                "must be a time after 1970-01-01T00:00:00Z and before 2255-01-01T00:00:00Z"
+                "must be a time after 1970-01-01T00:00:00Z and before 2099-12-31T23:59:59Z"
             };
             if !reason.is_empty() {
                 return Err(InvalidLimit { field: "ends_at", reason: reason.into() });

@@ -407,7 +407,7 @@ pub(crate) fn of_kind(kind: Kind, units: u64, span_ms: u64) -> LimitDraft {
         Input::Units | Input::Rate => units,
         Input::Window | Input::Every => span_ms,
         Input::AnchorDay => 1,
-        Input::CountDenied | Input::Period | Input::TimeZone => 0,
+        Input::CountDenied | Input::Period | Input::TimeZone | Input::EndsAt => 0,
     })
 }
 

@@ -127,8 +127,8 @@ fn number(random: &mut Random, input: Input) -> u64 {
         Input::Rate => units(random).min(5_000),
         Input::Window | Input::Every => span_ms(random),
         Input::CountDenied => random.below(2),
-        Input::Period | Input::TimeZone => random.below(4),
-        Input::AnchorDay => 1,
+        Input::Period | Input::TimeZone => random.below(5),
+        Input::AnchorDay | Input::EndsAt => 1,
     }
 }
 

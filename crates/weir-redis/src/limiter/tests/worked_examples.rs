@@ -116,7 +116,7 @@ async fn ten_a_minute_and_two_in_three_seconds_and_spacing_hold_together() {
 #[tokio::test]
 async fn quota_that_never_renews_denies_until_it_is_reset_and_from_its_end_on() {
     const DAY_US: u64 = 86_400_000_000;
-    let ends = Micros(START_US + 100 * 366 * DAY_US);
+    let ends = Micros(START_US + 60 * 366 * DAY_US);
     let quota = |ends_at| LimitDraft::Quota {
         limit: 5,
         period: Period::None,
@@ -127,7 +127,7 @@ async fn quota_that_never_renews_denies_until_it_is_reset_and_from_its_end_on() 
     for limit in [quota(None), quota(Some(ends.timestamp()))] {
         let mut fixture = Fixture::new().await;
         let rules = [charge_of(1, vec![limit.clone()])];
-        let mut take = async |fixture: &mut Fixture, at: u64, cost| {
+        let take = async |fixture: &mut Fixture, at: u64, cost| {
             fixture.set_now(Micros(at));
             let expected = fixture.check_twin(Operation::Consume, cost, &rules);
             assert_eq!(fixture.check(Operation::Consume, cost, &rules).await, expected);
@@ -136,14 +136,14 @@ async fn quota_that_never_renews_denies_until_it_is_reset_and_from_its_end_on() 
         assert_eq!(take(&mut fixture, START_US, 4).await, (true, 1, Some(0)));
         assert_eq!(take(&mut fixture, START_US + DAY_US, 2).await, (false, 1, None));
         assert_eq!(take(&mut fixture, START_US + 9 * 366 * DAY_US, 1).await, (true, 0, Some(0)));
-        assert_eq!(take(&mut fixture, ends.0 - 1, 1).await, (false, 0, None), "99 years later");
+        assert_eq!(take(&mut fixture, ends.0 - 1, 1).await, (false, 0, None), "60 years later");
         for key in fixture.dump().await.into_keys() {
             let ttl_ms: i64 = redis::cmd("PTTL")
                 .arg(key)
                 .query_async(&mut connection().await)
                 .await
                 .expect("redis answers");
-            assert!(ttl_ms > 200 * 366 * 86_400_000, "{ttl_ms}");
+            assert!(ttl_ms > 60 * 366 * 86_400_000, "{ttl_ms}");
         }
         // The twin has no reset.
         fixture.limiter.reset(fixture.tenant, "test", &rules[0]).await.expect("redis answers");
