@@ -171,10 +171,9 @@ impl LimitLabel {
         }
     }
 
-    /// `None` of a quota that never renews, unless it is unused.
+    /// `None` of a quota that never renews.
     fn reset_after_ms(&self, decision: &Decision) -> Option<u64> {
-        let reset_after_ms = decision.reset_after_ms;
-        (self.window_ms > 0 || reset_after_ms == 0).then_some(reset_after_ms)
+        (self.window_ms > 0).then_some(decision.reset_after_ms)
     }
 
     fn answer(self, decision: &Decision, operation: Operation) -> LimitAnswer {

@@ -18,7 +18,7 @@ pub(crate) fn limit_answer(
     decided: Micros,
 ) -> LimitAnswer {
     let unread = unread_limit_answer(active, limit, decided);
-    let renews = unread.window_ms > 0 || decision.reset_after_ms == 0;
+    let renews = unread.window_ms > 0;
     LimitAnswer {
         allowed: decision.allowed,
         remaining: Some(decision.remaining),
