@@ -107,6 +107,10 @@ impl Quota {
         Self::of_calendar(part(self.limit, gates), self.calendar.clone())
     }
 
+    #[expect(
+        clippy::ref_option,
+        reason = "the list of algorithms passes each parameter by reference"
+    )]
     pub(super) fn describe(
         limit: &u64,
         period: &Period,
