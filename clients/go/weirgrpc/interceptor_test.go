@@ -173,7 +173,7 @@ type testServer struct {
 	stop    func()
 }
 
-func served(t *testing.T, weir *weir.Client, options weirgrpc.Options) *testServer {
+func served(t *testing.T, client *weir.Client, options weirgrpc.Options) *testServer {
 	t.Helper()
 	if options.Namespace == "" {
 		options.Namespace = "conformance"
@@ -186,10 +186,11 @@ func served(t *testing.T, weir *weir.Client, options weirgrpc.Options) *testServ
 		t.Fatal(err)
 	}
 	server := grpc.NewServer(
-		grpc.UnaryInterceptor(weirgrpc.UnaryServerInterceptor(weir, options)),
-		grpc.StreamInterceptor(weirgrpc.StreamServerInterceptor(weir, options)),
+		grpc.WaitForHandlers(true),
+		grpc.UnaryInterceptor(weirgrpc.UnaryServerInterceptor(client, options)),
+		grpc.StreamInterceptor(weirgrpc.StreamServerInterceptor(client, options)),
 	)
-	made := &testServer{answers: answersOf(), stop: server.Stop}
+	made := &testServer{answers: make(chan *weir.Answer, 100), stop: server.Stop}
 	health.RegisterHealthServer(server, made)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
@@ -201,8 +202,6 @@ func served(t *testing.T, weir *weir.Client, options weirgrpc.Options) *testServ
 	made.client = health.NewHealthClient(connection)
 	return made
 }
-
-func answersOf() chan *weir.Answer { return make(chan *weir.Answer, 100) }
 
 // attributes are those that the caller sent as metadata.
 func attributes(ctx context.Context, _ string) (map[string]string, error) {
@@ -231,7 +230,10 @@ func (s *testServer) checkUntilAdmitted(suite, user string) error {
 func (s *testServer) Check(ctx context.Context, _ *health.HealthCheckRequest) (*health.HealthCheckResponse, error) {
 	s.answers <- weir.AnswerOf(ctx)
 	if s.block != nil {
-		<-s.block
+		select {
+		case <-s.block:
+		case <-ctx.Done():
+		}
 	}
 	return &health.HealthCheckResponse{}, nil
 }
