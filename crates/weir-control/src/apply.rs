@@ -27,7 +27,8 @@ mod wanted;
 /// The longest body: a thousand rules of a few kilobytes each.
 pub(crate) const APPLY_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// Apply the wanted state of a set of rules, profiles, overrides and alerts: all of it, or nothing. With `dry_run`, answers what would change.
+/// Apply the desired state of a set of rules, profiles, overrides and alerts: all of it, or nothing. With `dry_run`,
+/// answers what would change.
 ///
 /// An object belongs to the set that created it. Objects of other sets, and those that people made, are changed only with
 /// `adopt`. Objects are deleted only with `prune`, and only those of the set. A key that is restricted to namespaces applies and deletes

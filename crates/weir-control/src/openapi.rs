@@ -139,24 +139,23 @@ fn docs() -> Router {
 
 /// Adds the answers that follow from the kind of operation, and the body of every problem.
 fn add_problems(path: &str, operation: &mut Operation, writes: bool) {
-    let mut problems =
-        vec![("500", "A mistake on our side"), ("503", "Not available at the moment")];
+    let mut problems = vec![("500", "Internal error"), ("503", "Temporarily unavailable")];
     if operation.security.is_none() {
         problems.push(("400", "A credential in the address, or a body that is not JSON"));
         problems.push(("401", "No valid credentials"));
         problems.push(("403", "Not permitted"));
     }
     if writes {
-        problems.push(("403", "The request comes from another site's page"));
+        problems.push(("403", "The request was sent by a page of another site"));
     }
     if path.starts_with("/api/v1/tenants/{tenant}") {
         problems.push((
             "429",
-            "More requests than the ceiling of the tenant permits; `Retry-After` says when to ask again",
+            "More requests than the ceiling of the tenant permits; `Retry-After` states when to retry",
         ));
     }
     if path.contains('{') {
-        problems.push(("404", "Not there, or of another tenant"));
+        problems.push(("404", "Not found, or it belongs to another tenant"));
         problems.push(("422", "A parameter contains a control character"));
     }
     let parameters = operation.parameters.as_deref().unwrap_or_default();

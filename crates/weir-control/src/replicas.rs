@@ -21,7 +21,7 @@ pub(crate) const LIVE_WITHIN: Duration = Duration::from_secs(15);
 /// The version of the rulebook that each gate serves. Operators also see what each gate does.
 #[utoipa::path(get, path = "/tenants/{tenant}/replicas", operation_id = "replicas_list", tag = "replicas",
     params(("tenant" = String, Path, description = "`tenant_…`")),
-    responses((status = 200, description = "The gates that are alive", body = Replicas)))]
+    responses((status = 200, description = "The running gates", body = Replicas)))]
 pub(crate) async fn list(
     State(control): State<ControlState>,
     By { caller, .. }: By<InNamespaces<Viewer>>,

@@ -43,7 +43,7 @@ const SUBJECTS_MS: i64 = 24 * 60 * 60 * 1000;
 /// by which rules count.
 #[utoipa::path(get, path = "/tenants/{tenant}/search", operation_id = "search", tag = "subjects",
     params(("tenant" = String, Path, description = "`tenant_…`"), SearchQuery),
-    responses((status = 200, description = "What was found", body = SearchAnswer)))]
+    responses((status = 200, description = "The hits", body = SearchAnswer)))]
 pub(crate) async fn search(
     State(control): State<ControlState>,
     By { caller, .. }: By<InNamespaces<Viewer>>,

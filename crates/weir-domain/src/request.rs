@@ -47,7 +47,7 @@ pub enum Operation {
     Exhaust(Exhaust),
     /// Release what a reservation holds, and take the cost, even if that is more than is left.
     Commit(Commit),
-    /// Let a lease of a concurrency limit begin anew. It meets no rules.
+    /// Renew a lease of a concurrency limit. It meets no rules.
     Renew(Lease),
     /// End a lease of a concurrency limit. It meets no rules.
     Release(Lease),

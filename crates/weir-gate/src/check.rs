@@ -45,7 +45,7 @@ impl CheckOptions {
     }
 }
 
-/// Decide a check and take what was admitted.
+/// Decide a check, and charge it if it is allowed.
 #[utoipa::path(
     post, path = "/check", tag = "checks", operation_id = "check",
     params(CheckOptions), request_body = CheckBody, security(("api_key" = [])),
@@ -138,13 +138,13 @@ fn keys_of_other_checks(requests: &[Request]) -> Vec<FieldProblem> {
     wrong
 }
 
-/// Take units that were used already, even if fewer are left.
+/// Charge units that were already used, even if fewer are left.
 #[utoipa::path(
     post, path = "/record", tag = "checks", operation_id = "record",
     request_body = RecordBody, security(("api_key" = [])),
     responses(
-        (status = 200, description = "The limits as they stand now, whether or not a further check would pass", body = RecordAnswer),
-        (status = 429, description = "Nothing was taken: the tenant asks more often than its ceiling (`code` is `tenant_rate`)", body = CheckAnswer),
+        (status = 200, description = "The present state of the limits, whether or not a further check would pass", body = RecordAnswer),
+        (status = 429, description = "Nothing was taken: the tenant exceeds its ceiling of requests (`code` is `tenant_rate`)", body = CheckAnswer),
         Refusals,
     )
 )]
@@ -166,13 +166,13 @@ pub(crate) async fn record(
     Ok(Json(RecordAnswer::new(cost, answer, buffered)).into_response())
 }
 
-/// Give units back, never above full.
+/// Return units, at most up to the full limit.
 #[utoipa::path(
     post, path = "/refund", tag = "checks", operation_id = "refund",
     request_body = RefundBody, security(("api_key" = [])),
     responses(
-        (status = 200, description = "The limits as they stand now; `refunded` says which took units back", body = CheckAnswer),
-        (status = 429, description = "Nothing was given back: the tenant asks more often than its ceiling (`code` is `tenant_rate`)", body = CheckAnswer),
+        (status = 200, description = "The present state of the limits; `refunded` states which limits took units back", body = CheckAnswer),
+        (status = 429, description = "Nothing was returned: the tenant exceeds its ceiling of requests (`code` is `tenant_rate`)", body = CheckAnswer),
         Refusals,
     )
 )]

@@ -57,7 +57,7 @@ const MESSAGE_TYPE: &str = "deferred";
     request_body = DeferBody, security(("api_key" = [])),
     responses(
         (status = 200, description = "Allowed and delivered", body = DeferAnswer),
-        (status = 202, description = "The job waits; or the job of this key was stored before", body = Deferred),
+        (status = 202, description = "Queued, or the job of this key was already stored", body = Deferred),
         (status = 429, description = "Not stored: the queue of the tenant is full (`code` is `queue_full`)", body = CheckAnswer),
         Refusals,
     )
@@ -79,7 +79,7 @@ pub(crate) async fn defer(
     params(("deferred" = String, Path, description = "The id of the job")), security(("api_key" = [])),
     responses(
         (status = 200, description = "The job. A delivered job is known for ten minutes, and a dead letter for a week", body = Deferred),
-        (status = 404, description = "There is no such job", body = weir_wire::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 404, description = "Unknown job", body = weir_wire::problem::ProblemBody, content_type = "application/problem+json"),
         Refusals,
     )
 )]
@@ -101,7 +101,7 @@ pub(crate) async fn read(
     params(("deferred" = String, Path, description = "The id of the job")), security(("api_key" = [])),
     responses(
         (status = 204, description = "The job is removed. A delivery that is under way can still arrive"),
-        (status = 404, description = "There is no such job, or it was delivered", body = weir_wire::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 404, description = "Unknown job, or it was already delivered", body = weir_wire::problem::ProblemBody, content_type = "application/problem+json"),
         Refusals,
     )
 )]

@@ -17,13 +17,13 @@ use crate::problems;
 use crate::refusals::Refusals;
 use crate::state::GateState;
 
-/// Let the matching limits count as exhausted for a time, because the service behind them said so.
+/// Mark the matching limits as exhausted for a time, because the service behind them requested it.
 #[utoipa::path(
     post, path = "/exhaust", tag = "reservations", operation_id = "exhaust",
     request_body = ExhaustBody, security(("api_key" = [])),
     responses(
-        (status = 200, description = "The limits as they stand now", body = CheckAnswer),
-        (status = 429, description = "Nothing was changed: the tenant asks more often than its ceiling (`code` is `tenant_rate`)", body = CheckAnswer),
+        (status = 200, description = "The present state of the limits", body = CheckAnswer),
+        (status = 429, description = "Nothing was changed: the tenant exceeds its ceiling of requests (`code` is `tenant_rate`)", body = CheckAnswer),
         Refusals,
     )
 )]

@@ -21,23 +21,23 @@ pub(crate) struct Readiness {
     rulebook: &'static str,
     /// `ok`, or `degraded` while Redis is away: rules then answer by their `on_store_failure`.
     redis: &'static str,
-    /// The fault of a Redis that evicts counters, and its cure. Absent if it evicts none.
+    /// A warning about a Redis that evicts counters, with the remedy. Absent if it evicts none.
     #[serde(skip_serializing_if = "Option::is_none")]
     redis_warning: Option<String>,
 }
 
-/// Whether the process is alive; asks nothing else.
+/// Whether the process is alive. Nothing else is checked.
 #[utoipa::path(get, path = "/healthz", tag = "operations", operation_id = "health", security(()),
     responses((status = 200, description = "Alive", body = String, content_type = "text/plain")))]
 pub(crate) async fn healthz() -> &'static str {
     "ok"
 }
 
-/// Whether a rulebook is loaded. Redis away is 200 with `"redis":"degraded"`.
+/// Whether a rulebook is loaded. Without Redis the status is 200 with `"redis":"degraded"`.
 #[utoipa::path(get, path = "/readyz", tag = "operations", operation_id = "readiness", security(()),
     responses(
         (status = 200, description = "Decides checks", body = Readiness),
-        (status = 503, description = "No rulebook was ever loaded, or it is stale and stale ones are refused, or the process is stopping", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 503, description = "No rulebook has been loaded, it is stale and stale rulebooks are refused, or the process is stopping", body = ProblemBody, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn readyz(State(state): State<GateState>) -> Result<Json<Readiness>, Problem> {
     let Some(rulebook_version) = state.rulebook_version() else {

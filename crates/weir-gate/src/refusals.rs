@@ -28,7 +28,7 @@ pub(crate) enum Refusals {
     /// Outside the bounds; nothing was taken
     #[response(status = 422, content_type = "application/problem+json")]
     OutsideBounds(ProblemBody),
-    /// No rulebook was ever loaded
+    /// No rulebook has been loaded
     #[response(status = 503, content_type = "application/problem+json")]
     NoRulebook(ProblemBody),
 }

@@ -16,14 +16,14 @@ use crate::lease_text::LeaseText;
 use crate::refusals::Refusals;
 use crate::state::GateState;
 
-/// Let a lease of a concurrency limit begin anew.
+/// Renew a lease of a concurrency limit.
 #[utoipa::path(
     post, path = "/renew", tag = "leases", operation_id = "renew",
     request_body = LeaseBody, security(("api_key" = [])),
     responses(
         (status = 200, description = "The lease ends later, unless Redis could not be reached", body = RenewAnswer),
         (status = 404, description = "The lease has ended, was released, or belongs to another tenant", body = weir_wire::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 429, description = "Nothing was renewed: the tenant asks more often than its ceiling (`code` is `tenant_rate`)", body = CheckAnswer),
+        (status = 429, description = "Nothing was renewed: the tenant exceeds its ceiling of requests (`code` is `tenant_rate`)", body = CheckAnswer),
         Refusals,
     )
 )]
@@ -57,7 +57,7 @@ pub(crate) async fn renew(
     responses(
         (status = 200, description = "The place is free, unless Redis could not be reached", body = ReleaseAnswer),
         (status = 404, description = "The lease has ended, was released more than 60 s ago, or belongs to another tenant", body = weir_wire::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 429, description = "Nothing was released: the tenant asks more often than its ceiling (`code` is `tenant_rate`)", body = CheckAnswer),
+        (status = 429, description = "Nothing was released: the tenant exceeds its ceiling of requests (`code` is `tenant_rate`)", body = CheckAnswer),
         Refusals,
     )
 )]

@@ -59,14 +59,14 @@ pub(crate) async fn reserve(
     Ok(response)
 }
 
-/// Take the units that were used of a reservation, and release the others.
+/// Charge the units of a reservation that were used, and release the rest.
 #[utoipa::path(
     post, path = "/commit", tag = "reservations", operation_id = "commit",
     request_body = CommitBody, security(("api_key" = [])),
     responses(
         (status = 200, description = "The cost was charged, even if fewer units were reserved", body = CommitAnswer),
         (status = 404, description = "The reservation is not open, and the body has no attributes", body = weir_wire::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 429, description = "Nothing was charged: the tenant asks more often than its ceiling (`code` is `tenant_rate`)", body = CheckAnswer),
+        (status = 429, description = "Nothing was charged: the tenant exceeds its ceiling of requests (`code` is `tenant_rate`)", body = CheckAnswer),
         Refusals,
     )
 )]
@@ -86,7 +86,7 @@ pub(crate) async fn commit(
     responses(
         (status = 200, description = "The units are released", body = CommitAnswer),
         (status = 404, description = "The reservation is not open", body = weir_wire::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 429, description = "Nothing was released: the tenant asks more often than its ceiling (`code` is `tenant_rate`)", body = CheckAnswer),
+        (status = 429, description = "Nothing was released: the tenant exceeds its ceiling of requests (`code` is `tenant_rate`)", body = CheckAnswer),
         Refusals,
     )
 )]

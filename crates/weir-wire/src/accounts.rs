@@ -22,7 +22,7 @@ pub struct Account {
     pub second_factor: bool,
     /// The number of tenants that the person is a member of.
     pub tenants: u64,
-    /// The time at which the account was made.
+    /// The time at which the account was created.
     pub created_at: DateTime,
     /// The time of a recent request of the person, accurate to five minutes; null if there was none.
     pub last_seen_at: Option<DateTime>,

@@ -71,7 +71,7 @@ pub struct Alert {
     pub edited: bool,
     /// The time of the last announcement; null if there was none.
     pub fired_at: Option<DateTime>,
-    /// The person or key that made it.
+    /// The person or key that created it.
     pub created_by: String,
     /// The time of creation.
     pub created_at: DateTime,

@@ -64,9 +64,9 @@ pub struct ApiKey {
     pub namespaces: Option<Vec<String>>,
     /// The public part of the secret: `weir_<hint>_…`.
     pub hint: String,
-    /// The person or key that made it.
+    /// The person or key that created it.
     pub created_by: String,
-    /// Whether the person who made it is no longer a member of the tenant.
+    /// Whether the person who created it is no longer a member of the tenant.
     #[serde(default)]
     pub created_by_former_member: bool,
     /// The time of creation.

@@ -30,7 +30,7 @@ pub const ALLOW_DELETES_DEFAULT: u32 = 5;
 /// The set of a request that names none.
 pub const DEFAULT_SET: &str = "default";
 
-/// `POST /tenants/{tenant}/apply`: the wanted state of all objects of a set. All of it is applied, or nothing.
+/// `POST /tenants/{tenant}/apply`: the desired state of all objects of a set. All of it is applied, or nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -67,7 +67,7 @@ pub struct ApplyBody {
     pub if_version: Option<u64>,
 }
 
-/// A wanted rule.
+/// A desired rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -79,7 +79,7 @@ pub struct ApplyRule {
     pub renamed_from: Option<String>,
 }
 
-/// A wanted profile.
+/// A desired profile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -91,7 +91,7 @@ pub struct ApplyProfile {
     pub renamed_from: Option<String>,
 }
 
-/// A wanted override: either `limits`, or an `action` of `allow` or `deny`. The rule and the subject identify it.
+/// A desired override: either `limits`, or an `action` of `allow` or `deny`. The rule and the subject identify it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -136,7 +136,7 @@ pub struct ApplyAnswer {
     /// The number of further overrides of deleted rules.
     #[serde(default)]
     pub deleted_more: u64,
-    /// The number of objects that are as wanted.
+    /// The number of unchanged objects.
     pub unchanged: u64,
     /// Warnings to the authors of rules and profiles that are new or changed.
     pub warnings: Vec<PlanWarning>,

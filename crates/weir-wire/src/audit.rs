@@ -30,7 +30,7 @@ pub struct AuditEntry {
     pub before: Option<serde_json::Value>,
     /// The object after the change.
     pub after: Option<serde_json::Value>,
-    /// The difference in words, such as `burst 40 → 15`; null if there is nothing to say.
+    /// The difference in words, such as `burst 40 → 15`; null if there is none.
     #[serde(default)]
     pub summary: Option<String>,
     /// The client's address.

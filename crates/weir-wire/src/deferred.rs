@@ -156,7 +156,7 @@ const fn not_after_ms_max() -> u64 {
     NOT_AFTER_MS_MAX
 }
 
-/// The use of a tenant's queue of deferred jobs.
+/// The usage of a tenant's queue of deferred jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DeferredUse {

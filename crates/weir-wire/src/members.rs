@@ -36,15 +36,15 @@ pub struct ChangeMember {
     pub role: Role,
 }
 
-/// The invitations and keys that a removed member made in the tenant.
+/// The invitations and keys that a removed member created in the tenant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RemovedMember {
-    /// The pending invitations that the member made, now revoked.
+    /// The pending invitations that the member created, now revoked.
     pub invitations_revoked: Vec<Invitation>,
     /// Whether the keys were revoked.
     pub keys_revoked: bool,
-    /// The API keys that the member made and that worked until now; the newest 200.
+    /// The API keys that the member created and that worked until now; the newest 200.
     pub keys: Vec<ApiKey>,
 }
 

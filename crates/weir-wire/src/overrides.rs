@@ -116,7 +116,7 @@ pub struct BulkOverridesAnswer {
 pub struct ReplacedSet {
     /// The name of the set.
     pub set: String,
-    /// The number of its overrides that change. Those that are written as they are do not count.
+    /// The number of its overrides that change. Unchanged overrides do not count.
     pub overrides: u64,
 }
 

@@ -159,8 +159,8 @@ impl ErrorCode {
             Self::PreconditionRequired => (428, "precondition_required", "If-Match is needed"),
             Self::TooManyRequests => (429, "too_many_requests", "Asked too often"),
             Self::HeadersTooLarge => (431, "headers_too_large", "The headers are too large"),
-            Self::Internal => (500, "internal", "A mistake on our side"),
-            Self::Unavailable => (503, "unavailable", "Not available at the moment"),
+            Self::Internal => (500, "internal", "Internal error"),
+            Self::Unavailable => (503, "unavailable", "Temporarily unavailable"),
         }
     }
 }

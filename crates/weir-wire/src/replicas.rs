@@ -88,7 +88,7 @@ pub struct Replica {
     /// The smoothed duration of its calls of Redis in microseconds, with the wait for their turn; null before the first call.
     #[serde(default)]
     pub redis_round_trip_us: Option<u64>,
-    /// Its checks before its last report; null for callers who are no operators of the installation, because it concerns all
+    /// Its checks before its last report; null for callers who are not operators of the installation, because it concerns all
     /// tenants, and for releases that do not report it.
     #[serde(default)]
     pub load: Option<GateLoad>,

@@ -71,7 +71,7 @@ pub struct CancelBody {
     pub reservation: String,
 }
 
-/// Limits that count as exhausted, because the service behind them said so.
+/// Limits to mark as exhausted, because the service behind them requested it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]

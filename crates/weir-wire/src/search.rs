@@ -12,7 +12,7 @@ pub struct SearchAnswer {
     pub data: Vec<SearchHit>,
 }
 
-/// The kind of something that was found.
+/// The kind of a search hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -35,7 +35,7 @@ pub enum SearchKind {
     Audit,
 }
 
-/// Something that was found.
+/// A search hit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SearchHit {
@@ -45,8 +45,8 @@ pub struct SearchHit {
     pub id: Option<String>,
     /// Its name, of an audit entry the id of its request; null for a subject and an override.
     pub name: Option<String>,
-    /// A text that tells it from others: a namespace, the rule of an override, an e-mail address, a URL, the beginning of a key, the
-    /// action of an audit entry; for a busy subject its denials of the last day. Empty for an alert, and for a subject that is not
+    /// A text that distinguishes it from others: a namespace, the rule of an override, an e-mail address, a URL, the beginning of a
+    /// key, the action of an audit entry; for a busy subject its denials of the last day. Empty for an alert, and for a subject that is not
     /// known but can be opened.
     pub detail: String,
     /// The attributes of a subject or of an override; null for others.

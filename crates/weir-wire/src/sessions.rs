@@ -169,7 +169,7 @@ pub struct User {
     pub name: String,
     /// Whether the person is an operator of this installation.
     pub operator: bool,
-    /// The time at which the account was made.
+    /// The time at which the account was created.
     pub created_at: DateTime,
 }
 

@@ -60,7 +60,7 @@ pub struct Tenant {
     pub id: String,
     /// The name.
     pub name: String,
-    /// The role of the caller in the tenant; null for an operator who is no member.
+    /// The role of the caller in the tenant; null for an operator who is not a member.
     pub role: Option<Role>,
     /// Whether an operator has suspended the tenant: nothing can be changed, and checks are refused.
     pub suspended: bool,

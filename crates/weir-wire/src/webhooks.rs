@@ -40,7 +40,7 @@ pub struct Webhook {
     pub enabled: bool,
     /// After a rotation: the time until which the previous secret also signs.
     pub previous_expires_at: Option<DateTime>,
-    /// The person or key that made it.
+    /// The person or key that created it.
     pub created_by: String,
     /// The time of creation.
     pub created_at: DateTime,

@@ -19,7 +19,7 @@ const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
 /// The most steps of the highest share.
 const STEPS_MAX: usize = 300;
 
-/// Test an alert over a past time: when would it have fired?
+/// Back-test an alert: when would it have fired in a past period?
 ///
 /// The condition is evaluated as that of a live alert, over the stored statistics. Nothing is sent, and nothing is stored.
 #[utoipa::path(post, path = "/tenants/{tenant}/alerts/backtest", operation_id = "alerts_backtest", tag = "alerts",

@@ -20,13 +20,13 @@ use crate::state::ControlState;
 /// The most alerts of a tenant.
 pub(crate) const ALERTS_MAX: u64 = 100;
 
-/// Make an alert.
+/// Create an alert.
 #[utoipa::path(post, path = "/tenants/{tenant}/alerts", operation_id = "alerts_create", tag = "alerts",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     request_body = AlertBody,
     responses(
-        (status = 201, description = "Made", body = Alert),
-        (status = 409, description = "There are as many as there may be"),
+        (status = 201, description = "Created", body = Alert),
+        (status = 409, description = "The tenant has reached its limit of alerts"),
     ))]
 pub(crate) async fn create(
     State(control): State<ControlState>,

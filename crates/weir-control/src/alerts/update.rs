@@ -26,7 +26,7 @@ use crate::state::ControlState;
     request_body = AlertBody,
     responses(
         (status = 200, description = "Changed", body = Alert),
-        (status = 409, description = "The set of the alert has another one with this name"),
+        (status = 409, description = "The set of the alert already has an alert with this name"),
     ))]
 pub(crate) async fn update(
     State(control): State<ControlState>,

@@ -24,13 +24,13 @@ use crate::{api_keys, ceilings, names};
 /// The number of scopes.
 const SCOPES_MAX: usize = 6;
 
-/// Make an API key. Its secret is in this answer and nowhere else, ever.
+/// Create an API key. Only this answer contains its secret.
 #[utoipa::path(post, path = "/tenants/{tenant}/keys", operation_id = "keys_create", tag = "keys",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     request_body = CreateKey,
     responses(
-        (status = 201, description = "Made", body = IssuedKey),
-        (status = 409, description = "The tenant has as many keys as its ceiling permits, or it was made before under this idempotency key: the secret cannot be shown again"),
+        (status = 201, description = "Created", body = IssuedKey),
+        (status = 409, description = "The tenant has reached its ceiling of keys, or the key was already created with this idempotency key: the secret cannot be shown again"),
     ))]
 pub(crate) async fn create(
     State(control): State<ControlState>,

@@ -29,7 +29,7 @@ const OVERLAP_S_MAX: u32 = 30 * 24 * 60 * 60;
     request_body = RotateKey,
     responses(
         (status = 200, description = "Rotated", body = IssuedKey),
-        (status = 409, description = "Rotated before under this idempotency key; the secret cannot be shown again"),
+        (status = 409, description = "Already rotated with this idempotency key; the secret cannot be shown again"),
     ))]
 pub(crate) async fn rotate(
     State(control): State<ControlState>,

@@ -16,13 +16,13 @@ use crate::state::ControlState;
 
 /// Everything recorded outside of tenants, newest first; for operators.
 ///
-/// Log-ins and account changes of all people, also on the command line, denials about tenants that the caller is no member
-/// of, and refused log-ins with unknown addresses.
+/// Log-ins and account changes of all people, also on the command line, denials about tenants that the caller is not a
+/// member of, and refused log-ins with unknown addresses.
 #[utoipa::path(get, path = "/operator/audit", operation_id = "operator_audit", tag = "operator",
     params(AuditQuery),
     responses(
         (status = 200, description = "The entries", body = Page<AuditEntry>),
-        (status = 404, description = "The caller is no operator"),
+        (status = 404, description = "The caller is not an operator"),
     ))]
 pub(crate) async fn installation(
     State(control): State<ControlState>,
@@ -37,7 +37,7 @@ pub(crate) async fn installation(
     params(("tenant" = String, Path, description = "`tenant_…`"), AuditQuery),
     responses(
         (status = 200, description = "The entries; none if there was no such tenant", content((Page<AuditEntry> = "application/json"), (String = "application/x-ndjson"))),
-        (status = 404, description = "The caller is no operator"),
+        (status = 404, description = "The caller is not an operator"),
     ))]
 pub(crate) async fn tenant(
     State(control): State<ControlState>,

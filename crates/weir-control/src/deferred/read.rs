@@ -10,7 +10,7 @@ use crate::deferred;
 use crate::error::ControlError;
 use crate::state::ControlState;
 
-/// The use of the queue of deferred jobs.
+/// The usage of the queue of deferred jobs.
 #[utoipa::path(get, path = "/tenants/{tenant}/deferred", operation_id = "deferred_read", tag = "deferred jobs",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     responses((status = 200, description = "The numbers of jobs", body = DeferredUse)))]

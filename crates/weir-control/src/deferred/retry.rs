@@ -14,15 +14,15 @@ use crate::error::ControlError;
 use crate::input::Once;
 use crate::state::ControlState;
 
-/// Let a dead letter wait again, behind the jobs of its subject and for as long as at first. If it was charged, it is not charged
-/// again. The audit log gets its entry before the job waits.
+/// Requeue a dead letter behind the jobs of its subject, for its original wait. If it was charged, it is not charged
+/// again. The audit log gets its entry before the job is queued.
 #[utoipa::path(post, path = "/tenants/{tenant}/deferred/{deferred}/retry", operation_id = "deferred_retry", tag = "deferred jobs",
     params(
         ("tenant" = String, Path, description = "`tenant_…`"),
         ("deferred" = String, Path, description = "`deferred_…`"),
     ),
     responses(
-        (status = 202, description = "The job waits"),
+        (status = 202, description = "Queued"),
         (status = 409, description = "The queue is full"),
     ))]
 pub(crate) async fn retry(

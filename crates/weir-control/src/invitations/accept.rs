@@ -14,14 +14,14 @@ use crate::error::ControlError;
 use crate::state::ControlState;
 use crate::{invitations, tenants};
 
-/// Join the tenant that one was invited to.
+/// Accept an invitation and join its tenant.
 #[utoipa::path(post, path = "/invitations/accept", operation_id = "invitations_accept", tag = "members",
     request_body = PresentInvitation,
     responses(
         (status = 200, description = "Joined", body = Tenant),
-        (status = 404, description = "No such invitation, or no longer"),
+        (status = 404, description = "The invitation is unknown or no longer valid"),
         (status = 403, description = "The invitation is for another address, or the tenant is suspended"),
-        (status = 409, description = "A member already, or a member of too many tenants"),
+        (status = 409, description = "Already a member, or a member of too many tenants"),
     ))]
 pub(crate) async fn accept(
     State(control): State<ControlState>,

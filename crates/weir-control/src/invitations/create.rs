@@ -23,7 +23,7 @@ use crate::{api_keys, invitations, names};
 const GOOD_FOR_MS: i64 = 7 * 24 * 60 * 60 * 1000;
 const OPEN_MAX: u64 = 1000;
 
-/// Invite a person. The token is in this answer alone. A pending invitation for the same address ends.
+/// Invite a person. Only this answer contains the token. A pending invitation for the same address ends.
 ///
 /// If the installation sends e-mail, the link is also sent to the address: at most five messages per hour to an address, and
 /// a hundred of a tenant.
@@ -31,8 +31,8 @@ const OPEN_MAX: u64 = 1000;
     params(("tenant" = String, Path, description = "`tenant_…`")),
     request_body = Invite,
     responses(
-        (status = 201, description = "Made", body = IssuedInvitation),
-        (status = 409, description = "A member already, too many open, or made before under this idempotency key"),
+        (status = 201, description = "Created", body = IssuedInvitation),
+        (status = 409, description = "Already a member, too many pending invitations, or already created with this idempotency key"),
     ))]
 pub(crate) async fn create(
     State(control): State<ControlState>,

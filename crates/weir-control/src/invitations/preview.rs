@@ -12,12 +12,12 @@ use crate::login_throttle::Attempt;
 use crate::state::ControlState;
 use crate::{invitations, login_throttle, tenants};
 
-/// Preview an invitation. The token is the credential, and in the body so that no log holds it.
+/// Preview an invitation. The token is the credential. It is sent in the body, so that no log contains it.
 #[utoipa::path(post, path = "/invitations/preview", operation_id = "invitations_preview", tag = "members", security(()),
     request_body = PresentInvitation,
     responses(
-        (status = 200, description = "It can be accepted", body = Offer),
-        (status = 404, description = "No such invitation, or no longer"),
+        (status = 200, description = "The invitation can be accepted", body = Offer),
+        (status = 404, description = "The invitation is unknown or no longer valid"),
         (status = 429, description = "Too many unknown tokens from this network"),
     ))]
 pub(crate) async fn preview(

@@ -24,7 +24,7 @@ use crate::state::ControlState;
     request_body = ChangeMember,
     responses(
         (status = 200, description = "Changed", body = Member),
-        (status = 409, description = "The last owner stays one"),
+        (status = 409, description = "The tenant would have no owner"),
     ))]
 pub(crate) async fn change(
     State(control): State<ControlState>,

@@ -13,12 +13,12 @@ use crate::input::Once;
 use crate::members;
 use crate::state::ControlState;
 
-/// Leave a tenant, in any role. Pending invitations that one made are revoked; API keys go on working.
+/// Leave a tenant, in any role. Pending invitations that you created are revoked; your API keys keep working.
 #[utoipa::path(delete, path = "/tenants/{tenant}/members/me", operation_id = "members_leave", tag = "members",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     responses(
         (status = 204, description = "Left"),
-        (status = 409, description = "The last owner stays"),
+        (status = 409, description = "The tenant would have no owner"),
     ))]
 pub(crate) async fn leave(
     State(control): State<ControlState>,

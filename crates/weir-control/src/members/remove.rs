@@ -22,7 +22,7 @@ use crate::{api_keys, invitations, members};
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct RemoveQuery {
-    /// Whether to revoke the API keys that the member made; default: false, they are listed in the answer.
+    /// Whether to revoke the API keys that the member created; default: false, which only lists them in the answer.
     #[param(default = false)]
     #[serde(default)]
     revoke_keys: bool,
@@ -30,7 +30,7 @@ pub(crate) struct RemoveQuery {
 
 /// Remove a member: their open streams end within a second, and their next request about the tenant finds nothing.
 ///
-/// Pending invitations that they made are revoked. API keys that they made belong to the tenant and go on working unless
+/// Pending invitations that they created are revoked. API keys that they created belong to the tenant and keep working unless
 /// `revoke_keys` is true. The answer lists both; it is 204 if there are none.
 #[utoipa::path(delete, path = "/tenants/{tenant}/members/{user}", operation_id = "members_remove", tag = "members",
     params(
@@ -39,9 +39,9 @@ pub(crate) struct RemoveQuery {
         RemoveQuery,
     ),
     responses(
-        (status = 200, description = "Removed; what they made", body = RemovedMember),
-        (status = 204, description = "Removed; they made no invitations and keys that are left"),
-        (status = 409, description = "The last owner stays"),
+        (status = 200, description = "Removed; their invitations and keys", body = RemovedMember),
+        (status = 204, description = "Removed; they had no invitations or keys"),
+        (status = 409, description = "The tenant would have no owner"),
     ))]
 pub(crate) async fn remove(
     State(control): State<ControlState>,

@@ -12,7 +12,7 @@ use crate::error::ControlError;
 use crate::namespaces::{answer_of, checked_name};
 use crate::state::ControlState;
 
-/// One namespace; the revision of its settings is also the `ETag`. A namespace that nobody wrote has the default settings.
+/// One namespace; the revision of its settings is also the `ETag`. A namespace without stored settings has the defaults.
 #[utoipa::path(get, path = "/tenants/{tenant}/namespaces/{namespace}", operation_id = "namespaces_read", tag = "namespaces",
     params(
         ("tenant" = String, Path, description = "`tenant_…`"),

@@ -22,8 +22,8 @@ use crate::state::ControlState;
 
 /// Replace the settings of a namespace, based on the revision named in `If-Match`: `"0"` the first time.
 ///
-/// Another `spread_by` begins the counters of the namespace anew, because they move to other keys. Only the counters of rules
-/// that do not count by the attributes stay. Until all gates have the new version, a few seconds, a subject can get its
+/// A change of `spread_by` resets the counters of the namespace, because they move to other keys. Only rules that do not
+/// count by the attributes keep theirs. Until all gates have the new version, a few seconds, a subject can get its
 /// limits twice. Every rule must count by all attributes of `spread_by`, or have the consistency `leased`.
 #[utoipa::path(put, path = "/tenants/{tenant}/namespaces/{namespace}", operation_id = "namespaces_update", tag = "namespaces",
     params(
@@ -35,7 +35,7 @@ use crate::state::ControlState;
     responses(
         (status = 200, description = "Replaced", body = NamespaceAnswer,
             headers(("ETag" = String, description = "The revision, for `If-Match`"))),
-        (status = 409, description = "As many namespaces are spread as there may be"),
+        (status = 409, description = "The tenant has reached its limit of spread namespaces"),
         (status = 412, description = "Someone else changed this while you were editing"),
         (status = 428, description = "`If-Match` is missing"),
     ))]

@@ -35,7 +35,7 @@ pub(crate) struct AccountsQuery {
     params(AccountsQuery),
     responses(
         (status = 200, description = "The accounts", body = Page<Account>),
-        (status = 404, description = "The caller is no operator"),
+        (status = 404, description = "The caller is not an operator"),
     ))]
 pub(crate) async fn list(
     State(control): State<ControlState>,

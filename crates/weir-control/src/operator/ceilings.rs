@@ -19,7 +19,7 @@ use crate::state::ControlState;
     params(("tenant" = String, Path, description = "`tenant_…`")),
     responses(
         (status = 200, description = "The ceilings", body = TenantCeilings),
-        (status = 404, description = "No such tenant, or the caller is no operator"),
+        (status = 404, description = "No such tenant, or the caller is not an operator"),
     ))]
 pub(crate) async fn read(
     State(control): State<ControlState>,
@@ -36,13 +36,13 @@ pub(crate) async fn read(
 
 /// Replace the values that are set for a tenant; for operators.
 ///
-/// Ceilings that are left out return to the default. Existing things stay, also above a ceiling.
+/// Omitted ceilings return to their defaults. Existing objects are kept, even above a ceiling.
 #[utoipa::path(put, path = "/operator/tenants/{tenant}/ceilings", operation_id = "operator_ceilings_set", tag = "operator",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     request_body = CeilingsBody,
     responses(
-        (status = 200, description = "The ceilings from now on", body = TenantCeilings),
-        (status = 404, description = "No such tenant, or the caller is no operator"),
+        (status = 200, description = "The new ceilings", body = TenantCeilings),
+        (status = 404, description = "No such tenant, or the caller is not an operator"),
     ))]
 pub(crate) async fn set(
     State(control): State<ControlState>,

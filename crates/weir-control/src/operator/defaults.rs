@@ -16,7 +16,7 @@ use crate::state::ControlState;
 #[utoipa::path(get, path = "/operator/ceilings", operation_id = "operator_defaults_read", tag = "operator",
     responses(
         (status = 200, description = "The defaults", body = DefaultCeilings),
-        (status = 404, description = "The caller is no operator"),
+        (status = 404, description = "The caller is not an operator"),
     ))]
 pub(crate) async fn read(
     State(control): State<ControlState>,
@@ -30,8 +30,8 @@ pub(crate) async fn read(
 #[utoipa::path(put, path = "/operator/ceilings", operation_id = "operator_defaults_set", tag = "operator",
     request_body = CeilingsBody,
     responses(
-        (status = 200, description = "The defaults from now on", body = DefaultCeilings),
-        (status = 404, description = "The caller is no operator"),
+        (status = 200, description = "The new defaults", body = DefaultCeilings),
+        (status = 404, description = "The caller is not an operator"),
     ))]
 pub(crate) async fn set(
     State(control): State<ControlState>,

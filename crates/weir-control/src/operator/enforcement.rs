@@ -11,11 +11,11 @@ use crate::error::ControlError;
 use crate::operator::Entry;
 use crate::state::ControlState;
 
-/// Whether limits hold at all, for every tenant; for operators.
+/// Whether limits are enforced, for every tenant; for operators.
 #[utoipa::path(get, path = "/operator/enforcement", operation_id = "operator_enforcement_read", tag = "operator",
     responses(
-        (status = 200, description = "As it is", body = InstallationEnforcement),
-        (status = 404, description = "The caller is no operator"),
+        (status = 200, description = "The current state", body = InstallationEnforcement),
+        (status = 404, description = "The caller is not an operator"),
     ))]
 pub(crate) async fn read(
     State(control): State<ControlState>,
@@ -28,12 +28,12 @@ pub(crate) async fn read(
 
 /// Turn the limits of every tenant off, or on again; for operators.
 ///
-/// While they are off every check of every tenant is allowed, on every gate, and takes nothing.
+/// While they are off, every gate allows every check of every tenant and charges nothing.
 #[utoipa::path(put, path = "/operator/enforcement", operation_id = "operator_enforcement_set", tag = "operator",
     request_body = InstallationEnforcement,
     responses(
-        (status = 200, description = "As it is from now on", body = InstallationEnforcement),
-        (status = 404, description = "The caller is no operator"),
+        (status = 200, description = "The new state", body = InstallationEnforcement),
+        (status = 404, description = "The caller is not an operator"),
     ))]
 pub(crate) async fn set(
     State(control): State<ControlState>,

@@ -14,8 +14,8 @@ use crate::state::ControlState;
 /// The version of the rulebook that each gate serves, and what each gate does; for operators.
 #[utoipa::path(get, path = "/operator/replicas", operation_id = "operator_replicas", tag = "operator",
     responses(
-        (status = 200, description = "The gates that are alive", body = Replicas),
-        (status = 404, description = "The caller is no operator"),
+        (status = 200, description = "The running gates", body = Replicas),
+        (status = 404, description = "The caller is not an operator"),
     ))]
 pub(crate) async fn list(
     State(control): State<ControlState>,
@@ -34,7 +34,7 @@ pub(crate) async fn list(
     params(RolloutsQuery),
     responses(
         (status = 200, description = "The newest change first", body = Rollouts),
-        (status = 404, description = "The caller is no operator"),
+        (status = 404, description = "The caller is not an operator"),
     ))]
 pub(crate) async fn rollouts(
     State(control): State<ControlState>,

@@ -24,7 +24,7 @@ use crate::state::ControlState;
     request_body = IssueReset,
     responses(
         (status = 201, description = "The token, shown once", body = IssuedReset),
-        (status = 404, description = "No such account, it is disabled or an operator's, or the caller is no operator"),
+        (status = 404, description = "No such account, it is disabled or an operator's, or the caller is not an operator"),
     ))]
 pub(crate) async fn issue(
     State(control): State<ControlState>,

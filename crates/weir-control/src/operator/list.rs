@@ -17,7 +17,7 @@ use crate::tenants;
     params(ListQuery),
     responses(
         (status = 200, description = "All tenants", body = Page<Tenant>),
-        (status = 404, description = "The caller is no operator"),
+        (status = 404, description = "The caller is not an operator"),
     ))]
 pub(crate) async fn list(
     State(control): State<ControlState>,

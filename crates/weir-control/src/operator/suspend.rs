@@ -16,13 +16,13 @@ use crate::tenants;
 
 /// Suspend a tenant, or end its suspension; for operators.
 ///
-/// While it is suspended its checks are refused and nothing of it can be changed.
+/// While it is suspended, its checks are refused and it cannot be changed.
 #[utoipa::path(patch, path = "/operator/tenants/{tenant}", operation_id = "operator_tenants_suspend", tag = "operator",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     request_body = SuspendTenant,
     responses(
         (status = 200, description = "Done", body = Tenant),
-        (status = 404, description = "No such tenant, or the caller is no operator"),
+        (status = 404, description = "No such tenant, or the caller is not an operator"),
     ))]
 pub(crate) async fn suspend(
     State(control): State<ControlState>,

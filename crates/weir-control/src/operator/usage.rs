@@ -72,7 +72,7 @@ pub(crate) enum UsageFormat {
             (PageBody<UsageDay> = "application/json"),
             (String = "text/csv"),
         )),
-        (status = 404, description = "The caller is no operator"),
+        (status = 404, description = "The caller is not an operator"),
     ))]
 pub(crate) async fn usage(
     State(control): State<ControlState>,

@@ -37,7 +37,7 @@ const REPLACED_MAX: u32 = 100;
 /// The time after which a tenant with too many bulk writes can retry, in seconds.
 const RETRY_AFTER_S: u32 = 1;
 
-/// Make or replace many overrides at once: all of them or none. With `dry_run`, answers what would be written.
+/// Create or replace many overrides at once: all of them or none. With `dry_run`, answers what would be written.
 ///
 /// Overrides that belong to a set of rules as code stay in it, and the next apply of the set replaces them again. `replace_sets`
 /// names the sets whose overrides can be changed.
@@ -46,7 +46,7 @@ const RETRY_AFTER_S: u32 = 1;
     request_body = BulkOverridesBody,
     responses(
         (status = 200, description = "Written", body = BulkOverridesAnswer),
-        (status = 409, description = "More than there may be, a rule was changed meanwhile, or one belongs to a set that `replace_sets` does not name"),
+        (status = 409, description = "Too many overrides, a rule was changed meanwhile, or one belongs to a set that `replace_sets` does not name"),
         (status = 429, description = "The tenant has too many bulk writes in progress"),
     ))]
 pub(crate) async fn bulk(

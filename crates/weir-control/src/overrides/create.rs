@@ -19,13 +19,13 @@ use crate::overrides::{checked, override_answer};
 use crate::rule_service::CheckedRule;
 use crate::state::ControlState;
 
-/// Make an override: other limits, or none, for one subject of a rule.
+/// Create an override: other limits, or none, for one subject of a rule.
 #[utoipa::path(post, path = "/tenants/{tenant}/overrides", operation_id = "overrides_create", tag = "overrides",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     request_body = OverrideBody,
     responses(
-        (status = 201, description = "Made", body = OverrideAnswer),
-        (status = 409, description = "The subject has an override, or there are as many as there may be"),
+        (status = 201, description = "Created", body = OverrideAnswer),
+        (status = 409, description = "The subject has an override, or the tenant has reached its limit of overrides"),
     ))]
 pub(crate) async fn create(
     State(control): State<ControlState>,

@@ -14,7 +14,7 @@ use crate::input::Once;
 use crate::overrides;
 use crate::state::ControlState;
 
-/// Delete an override: the rule's own limits hold again.
+/// Delete an override: the rule's own limits apply again.
 #[utoipa::path(delete, path = "/tenants/{tenant}/overrides/{override}", operation_id = "overrides_delete", tag = "overrides",
     params(
         ("tenant" = String, Path, description = "`tenant_…`"),

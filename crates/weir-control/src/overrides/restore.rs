@@ -14,15 +14,15 @@ use crate::overrides::create::{insert, replace_ended, rule_of};
 use crate::overrides::{checked, override_answer};
 use crate::state::ControlState;
 
-/// Make a deleted override again, in the set of rules as code that owned it: the undo of a deletion.
+/// Restore a deleted override, in the set of rules as code that owned it: the undo of a deletion.
 ///
 /// It gets a new id. Whether it is `edited` is as before the deletion.
 #[utoipa::path(post, path = "/tenants/{tenant}/overrides/restore", operation_id = "overrides_restore", tag = "overrides",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     request_body = RestoreOverrideBody,
     responses(
-        (status = 201, description = "Made", body = OverrideAnswer),
-        (status = 409, description = "The subject has an override, or there are as many as there may be"),
+        (status = 201, description = "Created", body = OverrideAnswer),
+        (status = 409, description = "The subject has an override, or the tenant has reached its limit of overrides"),
     ))]
 pub(crate) async fn restore(
     State(control): State<ControlState>,

@@ -17,13 +17,13 @@ use crate::input::Input;
 use crate::profiles::{profile_answer, write};
 use crate::state::ControlState;
 
-/// Make a profile. Proxies can ask by it from the `rulebook_version` in the answer.
+/// Create a profile. Proxies can use it from the `rulebook_version` in the answer.
 #[utoipa::path(post, path = "/tenants/{tenant}/profiles", operation_id = "profiles_create", tag = "profiles",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     request_body = ProfileBody,
     responses(
-        (status = 201, description = "Made", body = ProfileAnswer),
-        (status = 409, description = "The name is in use, or there are as many profiles as there may be"),
+        (status = 201, description = "Created", body = ProfileAnswer),
+        (status = 409, description = "The name is in use, or the tenant has reached its limit of profiles"),
     ))]
 pub(crate) async fn create(
     State(control): State<ControlState>,

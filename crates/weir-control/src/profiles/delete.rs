@@ -14,7 +14,7 @@ use crate::input::Once;
 use crate::profiles::admit;
 use crate::state::ControlState;
 
-/// Delete a profile. Proxies that ask by its name get 503.
+/// Delete a profile. Proxies that use its name get 503.
 #[utoipa::path(delete, path = "/tenants/{tenant}/profiles/{profile}", operation_id = "profiles_delete", tag = "profiles",
     params(
         ("tenant" = String, Path, description = "`tenant_…`"),

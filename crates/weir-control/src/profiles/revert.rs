@@ -18,7 +18,7 @@ use crate::profiles::profile_answer;
 use crate::profiles::update::{find, replace};
 use crate::state::ControlState;
 
-/// Restore an older revision, as a new revision. Proxies that ask by its present name get 503 if the name was another one.
+/// Restore an older revision, as a new revision. Proxies that use its present name get 503 if the older revision has another name.
 #[utoipa::path(post, path = "/tenants/{tenant}/profiles/{profile}/revert", operation_id = "profiles_revert", tag = "profiles",
     params(
         ("tenant" = String, Path, description = "`tenant_…`"),

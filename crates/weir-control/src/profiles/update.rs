@@ -18,7 +18,7 @@ use crate::input::Input;
 use crate::profiles::{admit, profile_answer, write};
 use crate::state::ControlState;
 
-/// Replace a profile, based on the revision named in `If-Match`. Proxies that ask by its former name get 503.
+/// Replace a profile, based on the revision named in `If-Match`. Proxies that use its former name get 503.
 #[utoipa::path(put, path = "/tenants/{tenant}/profiles/{profile}", operation_id = "profiles_update", tag = "profiles",
     params(
         ("tenant" = String, Path, description = "`tenant_…`"),

@@ -19,13 +19,13 @@ use crate::rule_service::CheckedRule;
 use crate::rules::{fit, others, rule_answer};
 use crate::state::ControlState;
 
-/// Make a rule. It holds on every gate from the `rulebook_version` in the answer.
+/// Create a rule. Every gate applies it from the `rulebook_version` in the answer.
 #[utoipa::path(post, path = "/tenants/{tenant}/rules", operation_id = "rules_create", tag = "rules",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     request_body = RuleBody,
     responses(
-        (status = 201, description = "Made", body = RuleAnswer),
-        (status = 409, description = "The name is in use, or there are as many rules as there may be"),
+        (status = 201, description = "Created", body = RuleAnswer),
+        (status = 409, description = "The name is in use, or the tenant has reached its limit of rules"),
     ))]
 pub(crate) async fn create(
     State(control): State<ControlState>,

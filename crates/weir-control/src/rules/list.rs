@@ -30,9 +30,9 @@ pub(crate) struct RulesQuery {
     cursor: Option<String>,
     /// Only rules of this namespace.
     namespace: Option<String>,
-    /// Only rules with this in `namespace/name`, in any case; at most 256 characters.
+    /// Only rules with this text in `namespace/name`, in any case; at most 256 characters.
     search: Option<String>,
-    /// Only rules with these ids, apart by commas; at most 100.
+    /// Only rules with these ids, separated by commas; at most 100.
     ids: Option<String>,
     /// Only rules that count by an attribute (`count_by`), or that have a limit which is a quota (`quota`).
     #[param(inline)]

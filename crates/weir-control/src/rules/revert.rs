@@ -30,7 +30,7 @@ use crate::state::ControlState;
     responses(
         (status = 200, description = "Reverted", body = RuleAnswer,
             headers(("ETag" = String, description = "The revision, for `If-Match`"))),
-        (status = 409, description = "The name is in use by now, or overrides stand in the way"),
+        (status = 409, description = "The name is now in use, or existing overrides conflict"),
         (status = 412, description = "Someone else changed this while you were editing"),
     ))]
 pub(crate) async fn revert(

@@ -24,7 +24,7 @@ use crate::state::ControlState;
 
 /// Replace a rule, based on the revision named in `If-Match`.
 ///
-/// Counters live on where a limit keeps its algorithm.
+/// Limits whose algorithm is unchanged keep their counters.
 #[utoipa::path(put, path = "/tenants/{tenant}/rules/{rule}", operation_id = "rules_update", tag = "rules",
     params(
         ("tenant" = String, Path, description = "`tenant_…`"),
@@ -35,7 +35,7 @@ use crate::state::ControlState;
     responses(
         (status = 200, description = "Replaced", body = RuleAnswer,
             headers(("ETag" = String, description = "The revision, for `If-Match`"))),
-        (status = 409, description = "The name is in use, or overrides stand in the way"),
+        (status = 409, description = "The name is in use, or existing overrides conflict"),
         (status = 412, description = "Someone else changed this while you were editing"),
         (status = 428, description = "`If-Match` is missing"),
     ))]

@@ -19,13 +19,13 @@ use crate::state::ControlState;
 
 /// Finish a sign-up with the token that was sent to its address.
 ///
-/// The token proves that the address is the person's own, so it is here that an address with an account is answered
-/// with 409. The refresh token comes as a cookie.
+/// The token proves that the address is the person's own, so this operation can answer 409 for an address with an
+/// account. The refresh token comes as a cookie.
 #[utoipa::path(post, path = "/auth/signup/confirm", operation_id = "signup_confirm", tag = "sessions", security(()),
     request_body = ConfirmSignUp,
     responses(
-        (status = 201, description = "Signed up and in", body = SignedUp),
-        (status = 404, description = "No such sign-up, or no longer"),
+        (status = 201, description = "Signed up and signed in", body = SignedUp),
+        (status = 404, description = "The sign-up is unknown or has expired"),
         (status = 409, description = "The e-mail address has an account"),
         (status = 429, description = "Too many unknown tokens from this network"),
     ))]

@@ -30,7 +30,7 @@ use crate::tokens::LIFETIME_S;
     request_body = LogIn,
     responses(
         (status = 200, description = "Signed in", body = LoggedIn),
-        (status = 401, description = "Not this e-mail address with this password; or, with the code `second_factor`, a code is required or wrong"),
+        (status = 401, description = "Wrong e-mail address or password; with the code `second_factor`, a code is required or wrong"),
         (status = 429, description = "Too many wrong attempts"),
     ))]
 pub(crate) async fn login(

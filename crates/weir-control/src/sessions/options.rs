@@ -8,7 +8,7 @@ use crate::state::{ControlState, Signup};
 
 /// Options of the sign-in and sign-up pages.
 #[utoipa::path(get, path = "/auth/options", operation_id = "auth_options", tag = "sessions", security(()),
-    responses((status = 200, description = "What is open", body = SignInOptions)))]
+    responses((status = 200, description = "The available options", body = SignInOptions)))]
 pub(crate) async fn options(State(control): State<ControlState>) -> Json<SignInOptions> {
     Json(SignInOptions {
         signup_open: control.settings.signup != Signup::Closed,

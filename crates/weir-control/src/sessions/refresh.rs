@@ -18,12 +18,12 @@ use crate::tokens::LIFETIME_S;
 
 /// Get a new access token for the refresh token in the cookie, which is replaced.
 ///
-/// A refresh token is good once. For ten seconds the one before also gets an access token, for tabs that refresh at once;
+/// A refresh token can be used once. For ten seconds the one before also gets an access token, for tabs that refresh at once;
 /// after that, using it again ends the session.
 #[utoipa::path(post, path = "/auth/refresh", operation_id = "refresh", tag = "sessions", security(()),
     responses(
         (status = 200, description = "Signed in for another ten minutes", body = LoggedIn),
-        (status = 401, description = "No refresh token, or not one that is good"),
+        (status = 401, description = "No refresh token, or an invalid one"),
     ))]
 pub(crate) async fn refresh(
     State(control): State<ControlState>,

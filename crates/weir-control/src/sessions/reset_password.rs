@@ -26,8 +26,8 @@ pub(crate) const TOKEN_S: u32 = 60 * 60;
 #[utoipa::path(post, path = "/auth/password-reset/confirm", operation_id = "password_reset_confirm", tag = "sessions", security(()),
     request_body = ResetPassword,
     responses(
-        (status = 204, description = "Set: sign in with it"),
-        (status = 404, description = "No such token, or no longer"),
+        (status = 204, description = "Set; sign in with the new password"),
+        (status = 404, description = "The token is unknown or has expired"),
         (status = 429, description = "Too many unknown tokens from this network"),
     ))]
 pub(crate) async fn reset(

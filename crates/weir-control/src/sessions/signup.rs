@@ -19,20 +19,20 @@ use crate::passwords::Passwords;
 use crate::state::{ControlState, Signup};
 use crate::{invitations, login_throttle, names};
 
-/// Make an account, with its first tenant or by an invitation to one.
+/// Create an account, with its first tenant or by an invitation to one.
 ///
 /// Without an invitation only where the installation is open for sign-up. The refresh token comes as a cookie.
 ///
 /// Where sign-ups are confirmed (`WEIR_SIGNUP=confirmed`), the answer is 202 for every address, whether or not it has an
-/// account, and `POST /auth/signup/confirm` makes the account. Where sign-up is open, 409 reveals that an address has an
+/// account, and `POST /auth/signup/confirm` creates the account. Where sign-up is open, 409 reveals that an address has an
 /// account.
 #[utoipa::path(post, path = "/auth/signup", operation_id = "signup", tag = "sessions", security(()),
     request_body = SignUp,
     responses(
-        (status = 201, description = "Signed up and in", body = SignedUp),
-        (status = 202, description = "To be confirmed with a token that reaches the address", body = PendingSignUp),
+        (status = 201, description = "Signed up and signed in", body = SignedUp),
+        (status = 202, description = "To be confirmed with the token that is sent to the address", body = PendingSignUp),
         (status = 403, description = "Sign-up is closed, or the invitation is for another address"),
-        (status = 404, description = "No such invitation, or no longer"),
+        (status = 404, description = "The invitation is unknown or no longer valid"),
         (status = 409, description = "The e-mail address has an account; never where sign-ups are confirmed"),
         (status = 429, description = "Too many attempts, or too many sign-ups wait for confirmation"),
     ))]

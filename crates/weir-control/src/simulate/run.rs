@@ -18,18 +18,18 @@ use crate::state::ControlState;
 pub(super) const HOUR_MS: i64 = 3_600_000;
 const AGAIN_S: u32 = 2;
 
-/// Decide checks of the past by a rule as it is and as it might be.
+/// Replay past checks against a rule and a changed version of it.
 ///
-/// Each check is decided by this rule alone, from counters that begin empty; nothing real is counted or
-/// retained.
+/// Each check is decided by this rule alone, from counters that begin empty; no real counter changes,
+/// and nothing is retained.
 #[utoipa::path(post, path = "/tenants/{tenant}/simulate", operation_id = "simulate", tag = "testing",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     request_body = SimulateBody,
     responses(
         (status = 200, description = "What the two rules would have decided", body = SimulateAnswer),
-        (status = 409, description = "What was recorded says nothing about this rule"),
-        (status = 429, description = "The tenant has as many runs under way as its ceiling permits"),
-        (status = 503, description = "Too many runs at the moment; `Retry-After` says when to ask again"),
+        (status = 409, description = "The recorded checks do not cover this rule"),
+        (status = 429, description = "The tenant has reached its ceiling of concurrent runs"),
+        (status = 503, description = "Too many concurrent runs; `Retry-After` states when to retry"),
     ))]
 pub(crate) async fn simulate(
     State(control): State<ControlState>,

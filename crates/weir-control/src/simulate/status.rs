@@ -13,7 +13,7 @@ use crate::state::ControlState;
 /// The checks that gates recorded for what-if runs.
 #[utoipa::path(get, path = "/tenants/{tenant}/recorded", operation_id = "recorded_read", tag = "testing",
     params(("tenant" = String, Path, description = "`tenant_…`")),
-    responses((status = 200, description = "What there is to replay", body = Recorded)))]
+    responses((status = 200, description = "The recorded checks", body = Recorded)))]
 pub(crate) async fn status(
     State(control): State<ControlState>,
     By { caller, .. }: By<InNamespaces<Viewer>>,

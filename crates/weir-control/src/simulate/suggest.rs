@@ -31,15 +31,15 @@ const DEADLINE: Duration = Duration::from_secs(6);
 
 /// Suggest a limit for a new rule: the smallest with which at most a share of the recorded subjects would have been denied.
 ///
-/// Each check is decided by this limit alone, from counters that begin empty; nothing real is counted or retained.
+/// Each check is decided by this limit alone, from counters that begin empty; no real counter changes, and nothing is retained.
 #[utoipa::path(post, path = "/tenants/{tenant}/rules/suggest", operation_id = "rules_suggest", tag = "testing",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     request_body = SuggestBody,
     responses(
         (status = 200, description = "The limit, its bounds and its alternatives", body = SuggestAnswer),
-        (status = 409, description = "What was recorded says nothing about this rule"),
-        (status = 429, description = "The tenant has as many runs under way as its ceiling permits"),
-        (status = 503, description = "Too many runs at the moment; `Retry-After` says when to ask again"),
+        (status = 409, description = "The recorded checks do not cover this rule"),
+        (status = 429, description = "The tenant has reached its ceiling of concurrent runs"),
+        (status = 503, description = "Too many concurrent runs; `Retry-After` states when to retry"),
     ))]
 pub(crate) async fn suggest(
     State(control): State<ControlState>,

@@ -26,7 +26,7 @@ pub(crate) struct DenialsQuery {
     limit: Option<u32>,
     /// The `next_cursor` of the page before.
     cursor: Option<String>,
-    /// Only those that this rule refused.
+    /// Only checks that this rule refused.
     rule_id: Option<String>,
     /// Only checks of this namespace.
     namespace: Option<String>,

@@ -41,7 +41,7 @@ pub(crate) struct RulesQuery {
 
 const STEP_S_DEFAULT: u32 = 300;
 
-/// A short series of each rule that decided something, for a list of rules.
+/// A short series of each rule with decisions, for a list of rules.
 #[utoipa::path(get, path = "/tenants/{tenant}/stats/rules", operation_id = "stats_rules", tag = "stats",
     params(("tenant" = String, Path, description = "`tenant_…`"), RulesQuery),
     responses((status = 200, description = "The busiest rules first", body = RulesSeries)))]

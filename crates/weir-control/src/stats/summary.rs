@@ -25,7 +25,7 @@ use crate::stats::{TimeQuery, counts, parse_rule};
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct SummaryQuery {
-    /// From when, RFC 3339; default: an hour before the end. Widened to whole minutes, beyond half a
+    /// The start, RFC 3339; default: an hour before the end. Widened to whole minutes, beyond half a
     /// day to whole hours, beyond 45 days to whole days of UTC.
     #[param(value_type = Option<String>, format = DateTime)]
     from: Option<DateTime>,

@@ -30,7 +30,7 @@ pub(crate) struct TopQuery {
     /// Most denied first (default), or most checked.
     #[param(inline)]
     order: Option<TopOrder>,
-    /// From when, RFC 3339; default: an hour before the end. For subjects widened to ten minutes and
+    /// The start, RFC 3339; default: an hour before the end. For subjects widened to ten minutes and
     /// at most a day; for rules to whole minutes, beyond two hours to hours, beyond three days to days.
     #[param(value_type = Option<String>, format = DateTime)]
     from: Option<DateTime>,
@@ -57,7 +57,7 @@ const SUBJECTS_MS_MAX: i64 = 24 * 60 * 60 * 1000;
 /// The subjects or rules with the most checks or denials.
 #[utoipa::path(get, path = "/tenants/{tenant}/stats/top", operation_id = "stats_top", tag = "stats",
     params(("tenant" = String, Path, description = "`tenant_…`"), TopQuery),
-    responses((status = 200, description = "The busiest, first ones first", body = Top)))]
+    responses((status = 200, description = "The entries, in the requested order", body = Top)))]
 pub(crate) async fn top(
     State(control): State<ControlState>,
     By { caller, .. }: By<InNamespaces<Viewer>>,

@@ -19,7 +19,7 @@ use crate::subjects::temporary::Target;
     responses(
         (status = 201, description = "The override", body = OverrideAnswer),
         (status = 200, description = "The override, which replaced one that ended no later", body = OverrideAnswer),
-        (status = 409, description = "An override of the subject ends later, or there are as many overrides as there may be"),
+        (status = 409, description = "An override of the subject ends later, or the tenant has reached its limit of overrides"),
     ))]
 pub(crate) async fn block(
     State(control): State<ControlState>,

@@ -32,7 +32,7 @@ use crate::stats::denials::entry;
 use crate::subjects::history::history;
 
 /// Inspect the counters of one subject across all rules that count by its attributes. Conditions are ignored. Nothing is
-/// counted. While Redis does not answer, what is left of a limit is null.
+/// counted. While Redis does not answer, the remaining units of a limit are null.
 #[utoipa::path(post, path = "/tenants/{tenant}/subjects/inspect", operation_id = "subjects_inspect", tag = "subjects",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     request_body = InspectSubjectBody,

@@ -15,14 +15,14 @@ use crate::state::ControlState;
 use crate::subjects::temporary::Target;
 
 /// Raise the limits of one subject for some time: an override with a multiple of the units of each limit. Used units stay
-/// used. A raise that is under way is replaced if it ends no later.
+/// used. An active raise is replaced if it ends no later.
 #[utoipa::path(post, path = "/tenants/{tenant}/subjects/raise", operation_id = "subjects_raise", tag = "subjects",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     request_body = RaiseSubjectBody,
     responses(
         (status = 201, description = "The override", body = OverrideAnswer),
         (status = 200, description = "The override, which replaced one that ended no later", body = OverrideAnswer),
-        (status = 409, description = "An override of the subject ends later, allows it or denies it, or there are as many overrides as there may be"),
+        (status = 409, description = "An override of the subject ends later, allows it or denies it, or the tenant has reached its limit of overrides"),
     ))]
 pub(crate) async fn raise(
     State(control): State<ControlState>,

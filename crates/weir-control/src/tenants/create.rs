@@ -16,15 +16,15 @@ use crate::input::Input;
 use crate::state::{ControlState, Signup};
 use crate::{names, tenants};
 
-/// Make a tenant and become its owner.
+/// Create a tenant and become its owner.
 ///
 /// Where sign-up is closed, only operators can.
 #[utoipa::path(post, path = "/tenants", operation_id = "tenants_create", tag = "tenants",
     request_body = CreateTenant,
     responses(
-        (status = 201, description = "Made", body = Tenant),
-        (status = 403, description = "Only operators make tenants here"),
-        (status = 409, description = "A member of as many tenants as one can be"),
+        (status = 201, description = "Created", body = Tenant),
+        (status = 403, description = "Only operators can create tenants on this installation"),
+        (status = 409, description = "The person has reached the limit of tenants"),
     ))]
 pub(crate) async fn create(
     State(control): State<ControlState>,

@@ -12,7 +12,7 @@ use crate::error::ControlError;
 use crate::input::Input;
 use crate::state::ControlState;
 
-/// Delete a tenant with all it has; its keys stop working at once.
+/// Delete a tenant and everything in it; its keys stop working at once.
 ///
 /// The body repeats the name of the tenant, because a deletion cannot be undone.
 #[utoipa::path(delete, path = "/tenants/{tenant}", operation_id = "tenants_delete", tag = "tenants",

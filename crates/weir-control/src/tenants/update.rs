@@ -15,7 +15,7 @@ use crate::input::Input;
 use crate::state::ControlState;
 use crate::{names, tenants};
 
-/// Rename a tenant, or turn the recording of its checks or its limits on or off; what is left out stays.
+/// Rename a tenant, or turn the recording of its checks or its limits on or off; omitted fields are unchanged.
 ///
 /// With `"enforcement": "off"` every gate allows every check of the tenant, within a second, and takes nothing. What was
 /// recorded until recording is turned off stays for its day.

@@ -18,7 +18,7 @@ use crate::state::ControlState;
 #[utoipa::path(post, path = "/tenants/{tenant}/counters/inspect", operation_id = "counters_inspect", tag = "testing",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     request_body = InspectBody,
-    responses((status = 200, description = "How they stand", body = InspectAnswer)))]
+    responses((status = 200, description = "The current counters", body = InspectAnswer)))]
 pub(crate) async fn inspect(
     State(control): State<ControlState>,
     By { caller, .. }: By<InNamespaces<Editor>>,

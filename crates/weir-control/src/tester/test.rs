@@ -23,13 +23,13 @@ use crate::rule_service::{CheckedRule, active_rule, inspect, spread_by};
 use crate::state::ControlState;
 use crate::tester::matched_rule::MatchedRule;
 
-/// Try a request against every rule of a namespace: the match, or the reason against it, and the present state of the limits.
+/// Try a request against every rule of a namespace: whether each rule matches, or why not, and the present state of the limits.
 ///
 /// Nothing is counted, and the rules are those that are stored, whether or not every gate has them yet.
 #[utoipa::path(post, path = "/tenants/{tenant}/test", operation_id = "test", tag = "testing",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     request_body = CheckBody,
-    responses((status = 200, description = "What each rule says", body = TestAnswer)))]
+    responses((status = 200, description = "The result of each rule", body = TestAnswer)))]
 pub(crate) async fn test(
     State(control): State<ControlState>,
     By { caller, .. }: By<InNamespaces<Editor>>,

@@ -15,7 +15,7 @@ use crate::input::Once;
 use crate::state::ControlState;
 use crate::webhooks;
 
-/// Send something again, from the first attempt on, under the same `webhook-id`.
+/// Send a delivery again, starting at the first attempt, with the same `webhook-id`.
 #[utoipa::path(post, path = "/tenants/{tenant}/webhooks/{webhook}/deliveries/{delivery}/retry",
     operation_id = "deliveries_retry", tag = "alerts",
     params(
@@ -23,7 +23,7 @@ use crate::webhooks;
         ("webhook" = String, Path, description = "`webhook_…`"),
         ("delivery" = String, Path, description = "`delivery_…`"),
     ),
-    responses((status = 202, description = "It is sent in a moment", body = Delivery)))]
+    responses((status = 202, description = "Queued for delivery", body = Delivery)))]
 pub(crate) async fn again(
     State(control): State<ControlState>,
     By { caller, .. }: By<Editor>,

@@ -20,13 +20,13 @@ use crate::{api_keys, webhooks};
 /// The most webhooks of a tenant.
 pub(crate) const WEBHOOKS_MAX: u64 = 20;
 
-/// Make a webhook. Its secret is in this answer and nowhere else, ever.
+/// Create a webhook. Only this answer contains its secret.
 #[utoipa::path(post, path = "/tenants/{tenant}/webhooks", operation_id = "webhooks_create", tag = "alerts",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     request_body = WebhookBody,
     responses(
-        (status = 201, description = "Made", body = IssuedWebhook),
-        (status = 409, description = "There are as many as there may be, or it was made before under this idempotency key"),
+        (status = 201, description = "Created", body = IssuedWebhook),
+        (status = 409, description = "The tenant has reached its limit of webhooks, or the webhook was already created with this idempotency key"),
     ))]
 pub(crate) async fn create(
     State(control): State<ControlState>,

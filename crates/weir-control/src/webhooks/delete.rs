@@ -22,7 +22,7 @@ use crate::webhooks;
     ),
     responses(
         (status = 204, description = "Deleted"),
-        (status = 409, description = "Alerts use it"),
+        (status = 409, description = "An alert uses the webhook"),
     ))]
 pub(crate) async fn delete(
     State(control): State<ControlState>,

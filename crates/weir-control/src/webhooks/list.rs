@@ -15,8 +15,8 @@ use crate::listing::{List, ListQuery};
 use crate::state::ControlState;
 use crate::webhooks;
 
-/// The tenant's webhooks, newest first, without their secrets. Callers below the role `editor` see of the address only
-/// scheme, host and port.
+/// The tenant's webhooks, newest first, without their secrets. Callers below the role `editor` see only the scheme,
+/// host and port of the address.
 #[utoipa::path(get, path = "/tenants/{tenant}/webhooks", operation_id = "webhooks_list", tag = "alerts",
     params(("tenant" = String, Path, description = "`tenant_…`"), ListQuery),
     responses((status = 200, description = "The webhooks", body = Page<Webhook>)))]

@@ -27,8 +27,8 @@ const MINUTE_MS: i64 = 60_000;
         ("webhook" = String, Path, description = "`webhook_…`"),
     ),
     responses(
-        (status = 202, description = "It is sent in a moment", body = Delivery),
-        (status = 429, description = "More tests in a minute than the tenant's ceiling permits; `Retry-After` says when to ask again"),
+        (status = 202, description = "Queued for delivery", body = Delivery),
+        (status = 429, description = "More tests in a minute than the tenant's ceiling permits; `Retry-After` states when to retry"),
     ))]
 pub(crate) async fn test(
     State(control): State<ControlState>,

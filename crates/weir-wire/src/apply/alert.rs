@@ -1,4 +1,4 @@
-//! A wanted alert. Names stand for the ids of its webhook and rule.
+//! A desired alert. Names stand for the ids of its webhook and rule.
 
 use serde::{Deserialize, Serialize};
 use weir_domain::alert::Condition;
@@ -12,7 +12,7 @@ use crate::problem::FieldProblem;
 /// Most characters of the reference to a webhook, which can be a URL.
 pub const WEBHOOK_CHARS_MAX: usize = 2_000;
 
-/// A wanted alert. The set and the name identify it.
+/// A desired alert. The set and the name identify it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]

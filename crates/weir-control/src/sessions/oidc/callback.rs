@@ -43,7 +43,7 @@ pub(crate) struct CallbackQuery {
     params(CallbackQuery),
     responses(
         (status = 303, description = "To the sign-in page, which continues or shows the `problem`"),
-        (status = 404, description = "There is no provider"),
+        (status = 404, description = "No provider is configured"),
         (status = 429, description = "Too many sign-ins from this network"),
     ))]
 pub(crate) async fn callback(

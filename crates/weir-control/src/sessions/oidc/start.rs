@@ -32,7 +32,7 @@ pub(crate) struct StartQuery {
     params(StartQuery),
     responses(
         (status = 303, description = "To the provider, or to the sign-in page with a `problem`"),
-        (status = 404, description = "There is no provider"),
+        (status = 404, description = "No provider is configured"),
         (status = 429, description = "Too many sign-ins from this network"),
     ))]
 pub(crate) async fn start(
