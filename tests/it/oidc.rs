@@ -261,7 +261,7 @@ async fn a_provider_that_is_away_or_silent_is_reported_on_the_sign_in_page() {
         assert_eq!(location(&answer), "/sign-in?problem=unavailable&next=%2Ft%2Fx");
         assert!(answer.took < seconds(20), "{:?}", answer.took);
         until(seconds(20), "the reason is logged", async || {
-            control.log().contains("a sign-in could not be sent to the provider")
+            control.log().contains("could not redirect a sign-in to the provider")
         })
         .await;
         assert!(!control.log().contains(OidcServer::SECRET));

@@ -83,7 +83,7 @@ async fn redis_that_refuses_everything_is_reported_by_its_reason_until_the_first
     assert!(metric(&tenant, gate, "weir_redis_up").await < 0.5);
     assert!(metric(&tenant, gate, "weir_redis_errors_total{kind=\"oom\"}").await > 0.5);
     let log = gate.log();
-    let lines = log.lines().filter(|line| line.contains("redis refuses checks"));
+    let lines = log.lines().filter(|line| line.contains("Redis rejected checks"));
     assert!(lines.clone().all(|line| line.contains("oom")), "{log}");
     let count = u64::try_from(lines.count()).expect("few");
     assert!((1..=began.elapsed().as_secs() + 2).contains(&count), "{count} lines: {log}");

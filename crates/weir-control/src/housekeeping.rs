@@ -54,7 +54,7 @@ pub async fn keep_house(control: ControlState, stop: CancellationToken) {
             Ok(()) => control.meters().succeeded(BackgroundTask::Sweep, control.clock.now()),
             Err(error) => {
                 let reason = error.reason();
-                tracing::warn!(reason, "could not delete expired rows; it is tried again");
+                tracing::warn!(reason, "could not delete expired rows; will retry");
             }
         }
     }
@@ -82,7 +82,7 @@ pub async fn keep_statistics(control: ControlState, stop: CancellationToken) {
                 failures += 1;
                 control.meters().roll_up_failed();
                 let reason = error.reason();
-                tracing::warn!(reason, "statistics could not be rolled up; it is tried again");
+                tracing::warn!(reason, "could not roll up statistics; will retry");
             }
         }
     }

@@ -173,7 +173,7 @@ impl LoginThrottle {
         let answer = match self.shared.admit(&budgets, now, attempt.window_ms).await {
             Ok(answer) => answer,
             Err(error) => {
-                tracing::debug!(%error, "attempts are counted by this process alone");
+                tracing::debug!(%error, "Redis is unavailable: counting login attempts in this process");
                 locally
             }
         };
@@ -185,7 +185,7 @@ impl LoginThrottle {
         let budgets = self.budgets(attempt);
         self.local().refund(&budgets);
         if let Err(error) = self.shared.refund(&budgets).await {
-            tracing::debug!(%error, "an attempt was refunded by this process alone");
+            tracing::debug!(%error, "Redis is unavailable: refunded a login attempt in this process");
         }
     }
 

@@ -151,7 +151,7 @@ impl AccessTokens {
         if first {
             tracing::warn!(
                 kid,
-                "a token names a signing key that is unknown here: all control planes need the same WEIR_JWT_KEY"
+                "a token names an unknown signing key: all control planes need the same WEIR_JWT_KEY"
             );
         }
         first

@@ -40,7 +40,7 @@ pub async fn keep_usage(control: ControlState, redis: Client, stop: Cancellation
             Ok(()) => control.meters().succeeded(BackgroundTask::Usage, control.clock.now()),
             Err(error) => {
                 let reason = error.reason();
-                tracing::warn!(reason, "usage could not be rolled up; it is tried again");
+                tracing::warn!(reason, "could not roll up usage; will retry");
             }
         }
     }
@@ -63,7 +63,7 @@ async fn sample(control: &ControlState, store: &Store, redis: &Client) {
     let found = match weir_redis::usage::sample(redis, KEYS).await {
         Ok(found) => found,
         Err(error) => {
-            tracing::warn!(%error, "redis could not be sampled for usage; it is tried again");
+            tracing::warn!(%error, "could not sample Redis for usage; will retry");
             return;
         }
     };
@@ -78,7 +78,7 @@ async fn sample(control: &ControlState, store: &Store, redis: &Client) {
         Ok(over) => control.meters().subjects_sampled(subjects, over),
         Err(error) => {
             let reason = error.reason();
-            tracing::warn!(reason, "usage could not be written; it is tried again");
+            tracing::warn!(reason, "could not write usage; will retry");
         }
     }
 }

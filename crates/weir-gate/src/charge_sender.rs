@@ -44,7 +44,7 @@ impl ChargeSender {
         let lost = state.charge_buffer.len();
         if lost > 0 {
             state.meters.buffer(BufferEvent::Dropped, lost as u64);
-            tracing::warn!(charges = lost, "buffered charges could not be sent to redis");
+            tracing::warn!(charges = lost, "could not send buffered charges to Redis");
         }
     }
 }

@@ -18,7 +18,7 @@ impl EvictionPolicy {
         match &policy {
             _ if *own == policy => {}
             Some(policy) => tracing::warn!("{}", text(policy)),
-            None => tracing::info!("redis no longer evicts counters"),
+            None => tracing::info!("Redis no longer evicts counters"),
         }
         *own = policy;
     }

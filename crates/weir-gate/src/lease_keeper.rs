@@ -75,7 +75,7 @@ pub(crate) async fn settle_all(state: &GateState) {
     let lost = state.leases.take_lost();
     state.meters.lost_units(lost);
     if lost > 0 {
-        tracing::warn!(units = lost, "leased units could not be returned");
+        tracing::warn!(units = lost, "could not return leased units");
     }
 }
 

@@ -30,7 +30,7 @@ impl UnreadableKeys {
         if self.is_due(key, now) {
             tracing::error!(
                 key,
-                "a key in redis holds a value of the wrong type; its checks are answered by on_store_failure until the key is deleted or the subject's counters are reset"
+                "a key in Redis holds a value of the wrong type; its checks are answered by on_store_failure until the key is deleted or the subject's counters are reset"
             );
         }
     }

@@ -178,7 +178,7 @@ impl Acceptor {
         if tokio::time::timeout(deadline, self.connections.wait()).await.is_err() {
             tracing::warn!(
                 connections = self.connections.len(),
-                "cut connections that did not end in time"
+                "closed connections that did not end in time"
             );
             self.cut.cancel();
             self.connections.wait().await;

@@ -81,7 +81,7 @@ impl Mailer {
         let accepted = self.queue.try_send(mail);
         if accepted.is_err() {
             self.counters.dropped.fetch_add(1, Ordering::Relaxed);
-            tracing::warn!("an e-mail was dropped, because too many wait for the SMTP server");
+            tracing::warn!("dropped an e-mail: the queue for the SMTP server is full");
         }
         accepted.is_ok()
     }
@@ -133,7 +133,7 @@ impl Outbox {
         drop(tokio::time::timeout(LAST_SENDS, last).await);
         let lost = self.queue.len() + sending.len();
         if lost > 0 {
-            tracing::warn!(lost, "e-mails were not sent before the process ended");
+            tracing::warn!(lost, "shut down with unsent e-mails");
         }
     }
 }
@@ -156,7 +156,7 @@ async fn deliver_one(
         let pause = pauses.next().filter(|_| error.is_passing() && !stop.is_cancelled());
         let Some(pause) = pause else { return give_up(&mail, &error, &counters) };
         counters.retried.fetch_add(1, Ordering::Relaxed);
-        tracing::warn!(mail = mail.id, %error, "an e-mail could not be sent; it is tried again");
+        tracing::warn!(mail = mail.id, %error, "could not send an e-mail; will retry");
         if stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
             return give_up(&mail, &error, &counters);
         }
@@ -165,5 +165,5 @@ async fn deliver_one(
 
 fn give_up(mail: &Mail, error: &SendError, counters: &Counters) {
     counters.failed.fetch_add(1, Ordering::Relaxed);
-    tracing::error!(mail = mail.id, %error, "an e-mail could not be sent");
+    tracing::error!(mail = mail.id, %error, "could not send an e-mail");
 }

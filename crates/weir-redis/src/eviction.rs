@@ -36,7 +36,7 @@ pub async fn watch(client: Client, stop: CancellationToken, report: impl Fn(Evic
                     sleep(EVERY).await;
                 }
                 Err(error) => {
-                    tracing::debug!(%error, "it is not known whether redis evicts keys");
+                    tracing::debug!(%error, "could not read the eviction policy of Redis");
                     sleep(RETRY).await;
                 }
             }

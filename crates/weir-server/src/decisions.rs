@@ -95,7 +95,7 @@ impl Delivery {
             Ok(()) => {
                 lines.delivered(count);
                 if self.fails {
-                    tracing::info!("decisions are exported again");
+                    tracing::info!("exporting decisions again");
                 }
                 self.fails = false;
             }
@@ -104,7 +104,7 @@ impl Delivery {
                 if !self.fails {
                     tracing::warn!(
                         cause = format!("{error:#}"),
-                        "decisions cannot be exported and are lost"
+                        "could not export decisions; they are lost"
                     );
                 }
                 self.fails = true;

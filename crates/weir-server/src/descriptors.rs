@@ -12,7 +12,7 @@ pub fn raise_limit() -> usize {
     if limit.current != limit.maximum
         && let Err(error) = setrlimit(Resource::Nofile, raised)
     {
-        tracing::warn!(%error, "could not raise the limit of open files");
+        tracing::warn!(%error, "could not raise the open file limit");
     }
     let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     usize::try_from(descriptors).unwrap_or(usize::MAX)
@@ -27,7 +27,7 @@ pub fn connections_max(cap: usize, descriptors: usize, listeners: usize) -> usiz
             descriptors,
             cap,
             connections_max = share,
-            "the limit of open files is too low for WEIR_CONNECTIONS_MAX: raise `ulimit -n`"
+            "the open file limit is too low for WEIR_CONNECTIONS_MAX: raise `ulimit -n`"
         );
     }
     cap.min(share)

@@ -19,7 +19,7 @@ pub fn stop_on_signal(running: &Running, drain: Duration) -> anyhow::Result<()> 
         if next(&mut terminate, &mut interrupt).await == SignalKind::terminate() {
             tracing::info!(
                 drain_ms = drain.as_millis(),
-                "asked to stop: serving until the time is over"
+                "received a stop signal: serving for the drain period"
             );
             leaving.cancel();
             tokio::select! {
@@ -41,7 +41,7 @@ fn ignore_hangup(running: &Running) -> anyhow::Result<()> {
     let mut hangup = signal(SignalKind::hangup()).context("listen for SIGHUP")?;
     running.spawn_untracked("hangup signal", async move {
         while hangup.recv().await.is_some() {
-            tracing::info!("SIGHUP is ignored: settings and keys are read when a process starts");
+            tracing::info!("ignoring SIGHUP: settings and keys are read at start-up only");
         }
     });
     Ok(())

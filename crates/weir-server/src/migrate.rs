@@ -26,7 +26,7 @@ pub async fn run(args: MigrateArgs) -> anyhow::Result<()> {
         Migrated::UpToDate => tracing::info!("the schema is up to date"),
         Migrated::Newer(further) => tracing::warn!(
             further,
-            "the schema is newer than this release, and stays as it is: this release works on it"
+            "the schema is newer than this release and compatible with it: nothing to migrate"
         ),
     }
     Ok(())
@@ -80,7 +80,7 @@ pub fn compare_schema(store: Store, plane: &'static str, running: &Running) {
             tokio::time::sleep(COMPARE_EVERY).await;
         }
         if is_logged {
-            tracing::info!("{plane}: the schema is that of this release now");
+            tracing::info!("{plane}: the schema now matches this release");
         }
         Ok(())
     });

@@ -41,7 +41,7 @@ pub fn start(listener: TcpListener, planes: &[Plane], running: &Running) -> anyh
         drop(ended);
     })?;
     running.spawn_last("operations", async move { drop(end.await) });
-    tracing::info!(%address, "operations listen: /healthz /readyz /metrics /docs /openapi.json");
+    tracing::info!(%address, "operations listening: /healthz /readyz /metrics /docs /openapi.json");
     Ok(())
 }
 

@@ -114,7 +114,7 @@ impl Running {
 
     /// Records the first failure as the reason for the end of the process, and stops everything.
     pub fn fail(&self, error: anyhow::Error) {
-        tracing::error!(reason = format!("{error:#}"), "the process cannot go on and stops");
+        tracing::error!(reason = format!("{error:#}"), "shutting down: a required task failed");
         self.failure.get_or_init(|| error);
         self.stop.cancel();
     }
@@ -193,7 +193,7 @@ mod tests {
     fn tasks_that_end_when_they_are_asked_to_end_the_process_well() {
         let (success, log) = run_child("stop");
         assert!(success, "{log}");
-        assert!(!log.contains("cannot go on"), "{log}");
+        assert!(!log.contains("a required task failed"), "{log}");
     }
 
     #[tokio::test]

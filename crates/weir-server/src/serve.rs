@@ -313,7 +313,7 @@ fn start_traces(settings: &TraceSettings, running: &Running) -> anyhow::Result<T
         // It waits for the receiver, so it has a thread of its own.
         drop(tokio::task::spawn_blocking(move || exporter.shut_down()).await);
     });
-    tracing::info!("traces are exported");
+    tracing::info!("exporting traces");
     Ok(traces)
 }
 
@@ -325,7 +325,7 @@ fn run_rate_limit_service(
     running: &Running,
 ) -> anyhow::Result<Arc<ListenerMeters>> {
     let address = listener.local_addr().context("read the own address")?;
-    tracing::info!(%address, "rate limit service listens");
+    tracing::info!(%address, "rate limit service listening");
     let (router, health) = weir_gate::rate_limit_service(state, running.leaving.clone());
     let stop = running.stop.clone();
     running.spawn("health of the rate limit service", async move {
@@ -353,7 +353,7 @@ fn run_plane(
     running: &Running,
 ) -> anyhow::Result<Plane> {
     let address = listener.local_addr().context("read the own address")?;
-    tracing::info!(%address, "{name} listens");
+    tracing::info!(%address, "{name} listening");
     let surface = surface(address, settings.operations);
     if surface == Surface::WithoutOperations && settings.operations.is_none() {
         tracing::info!(

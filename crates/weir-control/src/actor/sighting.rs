@@ -21,7 +21,7 @@ pub(super) fn note(control: &ControlState, person: &Person, now: Timestamp) {
     let (worker, user_id) = (control.clone(), person.user_id);
     control.local.sightings.run(async move {
         if let Err(error) = record(&worker, user_id, of_tenant, (now, after)).await {
-            tracing::debug!(%error, "could not record when a person was seen");
+            tracing::debug!(%error, "could not record the last request of a person");
         }
     });
 }

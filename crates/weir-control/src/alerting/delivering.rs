@@ -48,7 +48,7 @@ pub async fn deliver(control: ControlState, stop: CancellationToken) {
             }
             Err(error) => {
                 let reason = error.reason();
-                tracing::warn!(reason, "could not read the outbox; it is tried again");
+                tracing::warn!(reason, "could not read the outbox; will retry");
                 false
             }
         };
@@ -82,7 +82,7 @@ pub(crate) async fn deliver_due(control: &ControlState) -> Result<usize, StoreEr
 async fn send_or_log(control: ControlState, due: Due) {
     if let Err(error) = send(&control, due).await {
         let reason = error.reason();
-        tracing::warn!(reason, delivery = %due.id, "could not send; it is tried again");
+        tracing::warn!(reason, delivery = %due.id, "could not send a delivery; will retry");
     }
 }
 

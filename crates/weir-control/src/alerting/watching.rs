@@ -43,7 +43,7 @@ pub async fn watch(control: ControlState, stop: CancellationToken) {
                 Err(error) => {
                     control.meters().evaluation_failed();
                     let reason = error.reason();
-                    tracing::warn!(reason, "could not query due alerts; it is tried again");
+                    tracing::warn!(reason, "could not query due alerts; will retry");
                     break;
                 }
             }
@@ -59,7 +59,7 @@ pub(crate) async fn evaluate_due(control: &ControlState) -> Result<usize, StoreE
     for &(tenant_id, id) in &due {
         if let Err(error) = evaluate(control, tenant_id, id).await {
             control.meters().evaluation_failed();
-            tracing::warn!(?error, alert = %id, "could not evaluate an alert; it is tried again");
+            tracing::warn!(?error, alert = %id, "could not evaluate an alert; will retry");
         }
     }
     Ok(due.len())

@@ -43,7 +43,7 @@ impl AdminRates {
             (None, known) => match ceiling(store, tenant).await {
                 Ok(value) => value,
                 Err(error) => {
-                    tracing::debug!(%error, "a ceiling could not be read");
+                    tracing::debug!(%error, "could not read a ceiling");
                     let default = Ceiling::AdminRequestsPerSecond.default_value();
                     known.map_or(default, |rate| rate.per_second)
                 }

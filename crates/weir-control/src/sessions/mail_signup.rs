@@ -16,11 +16,11 @@ pub(super) fn mail_later(control: &ControlState, email: &EmailAddress, new: NewS
     let (worker, email) = (control.clone(), email.clone());
     let started = control.local.mailed_signups.run(async move {
         if let Err(error) = mail(&worker, &email, &new).await {
-            tracing::warn!(%error, "could not issue the token of a sign-up");
+            tracing::warn!(%error, "could not issue a sign-up token");
         }
     });
     if !started {
-        tracing::warn!("a sign-up was not mailed, because too many are in progress");
+        tracing::warn!("did not send a sign-up e-mail: too many are in progress");
     }
 }
 

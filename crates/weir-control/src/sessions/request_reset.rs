@@ -42,7 +42,7 @@ pub(crate) async fn request(
             }
         });
         if !started {
-            tracing::warn!("a password reset was not sent, because too many are in progress");
+            tracing::warn!("did not send a password reset: too many are in progress");
         }
     }
     Ok(StatusCode::ACCEPTED)

@@ -91,7 +91,7 @@ async fn run(control: ControlState, tenant_id: TenantId, turns: Turns) {
         match reading.next(&control, tenant_id).await {
             // An error means that no stream is open at the moment.
             Ok(turn) => drop(turns.send(Arc::new(turn))),
-            Err(error) => tracing::debug!(%error, "what happens now could not be read"),
+            Err(error) => tracing::debug!(%error, "could not read live statistics"),
         }
     }
 }

@@ -109,7 +109,7 @@ pub(super) async fn release(places: &Places, state: &GateState, caller: &Caller)
     let began = Instant::now();
     while places.shortest().is_some() && !places.release(state, caller).await {
         if began.elapsed() > RELEASE_FOR {
-            tracing::debug!("places of a deferred job were not released");
+            tracing::debug!("could not release the places of a deferred job");
             break;
         }
         sleep(RELEASE_PAUSE).await;

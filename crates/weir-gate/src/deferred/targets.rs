@@ -82,7 +82,7 @@ impl Targets {
                 Ok(Err(error)) => {
                     tracing::warn!(reason = error.reason(), "could not read webhooks");
                 }
-                Err(_) => tracing::warn!("postgres did not return webhooks in time"),
+                Err(_) => tracing::warn!("Postgres did not return webhooks in time"),
             }
         }
         if !is_recent(known.read_at, USABLE) {

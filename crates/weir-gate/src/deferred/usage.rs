@@ -19,7 +19,7 @@ pub(super) async fn watch(state: &GateState, deferral: &Deferral, stop: &Cancell
         match read(deferral).await {
             Ok(usage) => state.meters.deferred_use(usage),
             Err(error) => {
-                tracing::debug!(reason = error.label(), "could not read the use of queues");
+                tracing::debug!(reason = error.label(), "could not read the usage of queues");
             }
         }
         if stop.run_until_cancelled(sleep(READ_EVERY)).await.is_none() {

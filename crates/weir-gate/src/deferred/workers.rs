@@ -136,7 +136,7 @@ async fn serve(
                 None => taken.next,
             },
             Err(error) => {
-                tracing::debug!(reason = error.label(), "could not take deferred jobs");
+                tracing::debug!(reason = error.label(), "could not claim deferred jobs");
                 Some(AWAY_PAUSE)
             }
         };
@@ -182,7 +182,7 @@ async fn finish(
     let claim = (taken.id, taken.state.order.as_str(), taken.claim);
     // Without the result, the job is attempted again after the claim, so a result is repeated until then.
     while let Err(error) = deferral.jobs.settle(tenant, claim, &settled).await {
-        tracing::debug!(reason = error.label(), job = %taken.id, "could not end a claim");
+        tracing::debug!(reason = error.label(), job = %taken.id, "could not record the result of a deferred job");
         if began.elapsed() > CLAIM {
             break;
         }

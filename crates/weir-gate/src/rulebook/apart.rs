@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 /// Runs a closure on a thread of its own. `None` if it panics, which is logged.
 pub(super) async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let done = spawn_blocking(work).await;
-    done.inspect_err(|error| tracing::error!(%error, "the rulebook could not be compiled")).ok()
+    done.inspect_err(|error| tracing::error!(%error, "could not compile the rulebook")).ok()
 }
 
 /// Runs a future on a thread of its own, and cancels it if the returned future is dropped. `None` if it panics.

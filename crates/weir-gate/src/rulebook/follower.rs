@@ -71,7 +71,7 @@ impl Follower {
         let file = settings.state_dir.and_then(|folder| match SnapshotFile::new(&folder) {
             Ok(file) => Some(file),
             Err(error) => {
-                tracing::warn!(%error, folder = %folder.display(), "snapshots cannot be written");
+                tracing::warn!(%error, folder = %folder.display(), "could not write snapshots");
                 None
             }
         });
@@ -172,7 +172,7 @@ impl Follower {
     fn log(&mut self, polled: Result<(), StoreError>) {
         match polled {
             Ok(()) if self.failing.take().is_some() => {
-                tracing::info!("postgres answers again");
+                tracing::info!("Postgres is reachable again");
             }
             Ok(()) => {}
             Err(error) => {
@@ -183,7 +183,7 @@ impl Follower {
                     tracing::warn!(
                         reason,
                         rulebook.version = version,
-                        "the rulebook could not be loaded from postgres"
+                        "could not load the rulebook from Postgres"
                     );
                 }
                 self.failing = reason;
@@ -280,7 +280,7 @@ impl Follower {
             }
             Ok(Some(snapshot)) => self.start_from(snapshot).await,
             Ok(None) => tracing::warn!(
-                "no rulebook yet: postgres has not answered, and there is no snapshot"
+                "no rulebook yet: Postgres is unreachable and there is no snapshot"
             ),
             Err(error) => {
                 self.state.meters.rulebook.failed();
@@ -308,7 +308,7 @@ impl Follower {
             tracing::warn!(rulebook.version = version, "started from the snapshot");
         });
         if let Err(error) = done.await {
-            tracing::error!(%error, "the snapshot could not be compiled");
+            tracing::error!(%error, "could not compile the snapshot");
         }
         self.beat.applied_at = self.state.clock.now();
     }
@@ -348,6 +348,6 @@ fn after_apply(state: &GateState, forgotten: Option<RulebookVersion>, version: u
     tracing::warn!(
         rulebook.held = forgotten.number,
         rulebook.version = version,
-        "postgres has another history than this rulebook: loaded everything anew"
+        "the history in Postgres differs from that of this rulebook: reloaded everything"
     );
 }

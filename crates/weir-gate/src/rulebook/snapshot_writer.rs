@@ -109,7 +109,7 @@ impl SnapshotWriter {
         self.not_before = Instant::now() + took * PAUSE_FACTOR;
         match written {
             Ok(()) => self.saved = saved,
-            Err(error) => tracing::warn!(%error, "the snapshot could not be written"),
+            Err(error) => tracing::warn!(%error, "could not write the snapshot"),
         }
     }
 }

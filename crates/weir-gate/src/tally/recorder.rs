@@ -60,7 +60,7 @@ impl Recorder {
         let file = settings.state_dir.as_deref().map(LeftoverFile::new);
         let leftovers = file.as_ref().map_or(Ok(Vec::new()), LeftoverFile::read);
         let leftovers = leftovers.unwrap_or_else(|error| {
-            tracing::error!(%error, "the statistics of earlier runs cannot be read");
+            tracing::error!(%error, "could not read the statistics of earlier runs");
             Vec::new()
         });
         Self { state, store, settings, accumulator, turns: 0, file, leftovers }
@@ -81,14 +81,14 @@ impl Recorder {
             match self.turn(with_sketches, DEADLINE).await {
                 Ok(()) if failing => {
                     failing = false;
-                    tracing::info!("statistics are written again");
+                    tracing::info!("writing statistics again");
                 }
                 Ok(()) => {}
                 Err(error) => {
                     self.state.meters.stats.failed();
                     if !failing {
                         let error = &error as &dyn std::error::Error;
-                        tracing::warn!(error, "statistics are kept until they can be written");
+                        tracing::warn!(error, "could not write statistics; will retry");
                     }
                     failing = true;
                 }
@@ -111,7 +111,7 @@ impl Recorder {
         }
         match self.file.as_ref().map(|file| file.write(&runs)) {
             Some(Ok(())) => {
-                tracing::warn!(reason, rows = count, "statistics are left to the next run");
+                tracing::warn!(reason, rows = count, "could not write statistics; left for the next run");
             }
             Some(Err(error)) => {
                 tracing::error!(%error, reason, rows = count, "statistics are lost");
@@ -119,7 +119,7 @@ impl Recorder {
             None => tracing::error!(
                 reason,
                 rows = count,
-                "statistics are lost: there is no state directory"
+                "statistics are lost: no state directory is configured"
             ),
         }
     }
@@ -142,7 +142,7 @@ impl Recorder {
             tx.commit().await?;
             self.leftovers.remove(0);
             if let Some(Err(error)) = self.file.as_ref().map(|file| file.write(&self.leftovers)) {
-                tracing::warn!(%error, "written statistics stay on disk; writing them again changes nothing");
+                tracing::warn!(%error, "could not delete written statistics from disk; writing them again is harmless");
             }
         }
         Ok(())

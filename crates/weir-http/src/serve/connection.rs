@@ -56,7 +56,7 @@ impl Connection {
     async fn too_old(&self) {
         tokio::time::sleep(self.shared.settings.connection_age_max + END_DEADLINE).await;
         self.shared.settings.meters.cut();
-        tracing::debug!(peer = %self.peer, "cut a connection at its maximum age");
+        tracing::debug!(peer = %self.peer, "closed a connection at its maximum age");
     }
 
     /// Answers a connection beyond the bounds of the listener.

@@ -76,7 +76,7 @@ impl Cluster {
             if let Some(newest) = newest(answers, known.answer.as_ref(), count) {
                 if known.answer.as_ref().is_some_and(|before| before.map != newest.map) {
                     let primaries = newest.map.primaries().len();
-                    tracing::info!(primaries, "the slots of redis moved");
+                    tracing::info!(primaries, "the slot map of Redis changed");
                 }
                 known.answer = Some(newest);
             }

@@ -96,7 +96,7 @@ impl Sentinels {
             if let Some(newest) = newest(answers, known.answer.as_ref(), self.nodes.len()) {
                 if known.answer.as_ref().is_some_and(|before| before.primary != newest.primary) {
                     let ServerAddress { host, port } = &newest.primary;
-                    tracing::warn!(host, port, "the sentinels name another primary of redis");
+                    tracing::warn!(host, port, "the Sentinels report another Redis primary");
                 }
                 known.answer = Some(newest);
             }

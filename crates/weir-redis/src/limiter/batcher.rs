@@ -94,7 +94,7 @@ impl Batcher {
             queue.refuse();
             self.status.set_up(false);
             let node = self.connector.client().node().map(tracing::field::display);
-            tracing::warn!(node, reason = error.label(), cause = error.cause(), "redis is away");
+            tracing::warn!(node, reason = error.label(), cause = error.cause(), "lost the connection to Redis");
         }
     }
 
@@ -305,7 +305,7 @@ impl Batcher {
         if !self.status.set_up(true) {
             if self.was_up {
                 let node = self.connector.client().node().map(tracing::field::display);
-                tracing::warn!(node, "redis answers again");
+                tracing::warn!(node, "Redis is reachable again");
             }
             self.was_up = true;
         }
@@ -359,7 +359,7 @@ impl Batcher {
     fn refused(&mut self, error: &RedisError) {
         if self.refusals.refused(error, Instant::now()) && self.status.set_up(false) {
             let node = self.connector.client().node().map(tracing::field::display);
-            tracing::warn!(node, reason = error.label(), "redis refuses everything");
+            tracing::warn!(node, reason = error.label(), "Redis rejects all commands");
         }
     }
 }

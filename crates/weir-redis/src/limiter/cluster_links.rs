@@ -214,7 +214,7 @@ impl LinkKeeper {
                 Err(error) => {
                     if !std::mem::replace(&mut self.failing, true) {
                         let (reason, cause) = (error.label(), error.cause());
-                        tracing::warn!(reason, cause, "no node of redis has told its slots");
+                        tracing::warn!(reason, cause, "no Redis node returned its slot map");
                     }
                 }
             }
@@ -261,7 +261,7 @@ impl LinkKeeper {
         routes.links.retain(|node, _| {
             let stays = primaries.contains(node) || self.redirected.contains_key(node);
             if !stays {
-                tracing::info!(%node, "redis has moved all slots away from a node");
+                tracing::info!(%node, "a Redis node no longer has any slots");
             }
             stays
         });

@@ -135,7 +135,7 @@ impl Connector {
         let is_due = |(before, at): &(String, Instant)| *before != cause && *at + LOG_EVERY <= now;
         if logged.as_ref().is_none_or(is_due) {
             let node = self.client.node().map(tracing::field::display);
-            tracing::warn!(node, reason = error.label(), cause, "redis cannot be reached");
+            tracing::warn!(node, reason = error.label(), cause, "could not reach Redis");
             *logged = Some((cause, now));
         }
     }

@@ -36,7 +36,7 @@ impl Refusals {
     pub(super) fn refused(&mut self, error: &RedisError, now: Instant) -> bool {
         if let Some(more) = self.log_again(error.label(), now) {
             let (reason, cause) = (error.label(), error.cause());
-            tracing::warn!(reason, cause, more, "redis refuses checks");
+            tracing::warn!(reason, cause, more, "Redis rejected checks");
         }
         now.duration_since(*self.since.get_or_insert(now)) >= OUTAGE_AFTER
     }

@@ -35,7 +35,7 @@ pub(super) async fn watch_every(
     loop {
         // An error gives no information about the data, so the marker is read again.
         if let Err(error) = compare(every, client, marker, &mut known, wake).await {
-            tracing::debug!(%error, "the marker cannot be read");
+            tracing::debug!(%error, "could not read the marker");
         }
         sleep(EVERY).await;
     }
@@ -55,7 +55,7 @@ async fn compare(
         let found: Option<String> =
             redis::cmd("GET").arg(marker).query_async(&mut connection).await?;
         if known.is_some() && found != *known {
-            tracing::warn!("redis lost its data: counters begin anew");
+            tracing::warn!("Redis lost its data: all counters restart");
             wake(Wake::DataLost);
         }
         *known = found;
@@ -80,7 +80,7 @@ async fn connect(
 ) -> Result<(MultiplexedConnection, Server), RedisError> {
     match client.connect_tracking(TIMEOUT, Arc::clone(invalidated)).await {
         Err(RedisError::Refused(error)) => {
-            tracing::debug!(%error, "redis tracks no keys for this user");
+            tracing::debug!(%error, "Redis refuses to track keys for this user");
             client.connect(TIMEOUT).await
         }
         connected => connected,

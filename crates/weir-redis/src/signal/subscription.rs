@@ -29,7 +29,7 @@ pub(super) async fn keep(client: &Client, wake: &impl Fn(Wake)) {
         let began = Instant::now();
         let Err(error) = listen(client, wake).await;
         wake(Wake::Disconnected(Buckets::NONE));
-        tracing::debug!(%error, "no subscription to the rulebook signal");
+        tracing::debug!(%error, "could not subscribe to the rulebook signal");
         if began.elapsed() > RETRY_MAX {
             pause = RETRY_FIRST;
         }

@@ -70,7 +70,7 @@ impl SignIn<'_> {
         }
         if tx.identities().is_linked(user.id, self.issuer).await? {
             let account = user.id;
-            tracing::warn!(%account, "the account of a verified address has another identity");
+            tracing::warn!(%account, "the account with this verified address is linked to another identity");
             return Ok(Found::Refused(Failure::Linked));
         }
         if !tx.identities().insert(&self.new_identity(control, user.id, digest)).await? {

@@ -73,7 +73,7 @@ pub(crate) async fn callback(
     let identity = match provider.oidc.identity(code, &begun.transaction).await {
         Ok(identity) => identity,
         Err(error) => {
-            tracing::warn!(%error, "a sign-in at the provider could not be finished");
+            tracing::warn!(%error, "could not complete a sign-in with the provider");
             return Ok(failed((&error).into(), &begun.next));
         }
     };

@@ -48,7 +48,7 @@ pub(crate) async fn start(
     match provider.oidc.authorization_url(&begun.transaction).await {
         Ok(url) => Ok(redirect(&url, [begun.cookie(now, &control.auth.macs)])),
         Err(error) => {
-            tracing::warn!(%error, "a sign-in could not be sent to the provider");
+            tracing::warn!(%error, "could not redirect a sign-in to the provider");
             Ok(failed((&error).into(), &begun.next))
         }
     }
