@@ -34,13 +34,13 @@ pub struct CompareArgs {
     /// The pure parts of a check, to time the matching alone
     #[arg(long, env = "BENCH_PARTS")]
     parts: Option<PathBuf>,
-    /// The page whose tables are written; none: only printed
+    /// Page whose tables are updated; default: only print
     #[arg(long, env = "BENCH_PAGE")]
     page: Option<PathBuf>,
-    /// How often all variants take their turn
+    /// Number of turns of all variants
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// How long each turn is
+    /// Duration of each turn
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     seconds: u64,
     /// The variants to measure, such as `a,d,e2`

@@ -22,16 +22,16 @@ pub struct DistantArgs {
     /// The server
     #[arg(long, env = "BENCH_WEIR")]
     weir: PathBuf,
-    /// The page whose table is written; none: only printed
+    /// Page whose table is updated; default: only print
     #[arg(long, env = "BENCH_PAGE")]
     page: Option<PathBuf>,
-    /// The time to Redis and back
+    /// Round-trip time to Redis
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(0..=1_000))]
     round_trip_ms: u64,
     /// Checks a second, in turn
     #[arg(long, value_delimiter = ',', default_values_t = [200, 1_000, 4_000])]
     per_second: Vec<u32>,
-    /// How long each measurement is
+    /// Duration of each measurement
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=600))]
     seconds: u64,
 }

@@ -30,19 +30,19 @@ pub struct FairnessArgs {
     /// The server
     #[arg(long, env = "BENCH_WEIR")]
     weir: PathBuf,
-    /// The page whose table is written; none: only printed
+    /// Page whose table is updated; default: only print
     #[arg(long, env = "BENCH_PAGE")]
     page: Option<PathBuf>,
-    /// The longest that the gate waits for Redis
+    /// Maximum time that the gate waits for Redis
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=5_000))]
     budget_ms: u64,
-    /// Checks of the victim a second
+    /// Checks of the victim per second
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     per_second: u32,
-    /// How long each measurement is
+    /// Duration of each measurement
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=600))]
     seconds: u64,
-    /// How often everything is measured
+    /// Number of repetitions
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
 }

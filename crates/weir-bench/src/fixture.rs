@@ -39,7 +39,7 @@ pub struct Fixture {
 /// The gate's way to Redis.
 #[derive(Debug, Default)]
 struct ToRedis {
-    /// The longest that the gate waits for Redis. `None` means the default.
+    /// Maximum time that the gate waits for Redis. `None` means the default.
     budget_ms: Option<u64>,
     /// Delays the bytes between the gate and Redis.
     relay: Option<Relay>,

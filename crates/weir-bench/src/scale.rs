@@ -24,7 +24,7 @@ pub struct ScaleArgs {
     /// The server
     #[arg(long, env = "BENCH_WEIR")]
     weir: PathBuf,
-    /// The page whose table is written; none: only printed
+    /// Page whose table is updated; default: only print
     #[arg(long, env = "BENCH_PAGE")]
     page: Option<PathBuf>,
     /// Tenants of ten rules and a key each, in turn
@@ -33,7 +33,7 @@ pub struct ScaleArgs {
     /// Rules of the one large tenant; more than 9,900 leave no room for the changes
     #[arg(long, default_value_t = 9_900)]
     rules: u32,
-    /// How many changes are followed
+    /// Number of changes to measure
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=90))]
     changes: u32,
     /// Checks a second meanwhile

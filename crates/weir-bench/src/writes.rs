@@ -23,13 +23,13 @@ pub struct WritesArgs {
     /// The server
     #[arg(long, env = "BENCH_WEIR")]
     weir: PathBuf,
-    /// Bulk writes at a time
+    /// Concurrent bulk writes
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=100))]
     writers: u32,
     /// Revocations and sign-ins of each measurement
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     requests: u32,
-    /// How often everything is measured
+    /// Number of repetitions
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
 }

@@ -31,10 +31,10 @@ struct VerifyArgs {
     /// Only the log of this tenant
     #[arg(long)]
     tenant: Option<TenantId>,
-    /// A file with what an earlier run printed: those entries must still be there unchanged, unless they were purged
+    /// File with the output of an earlier run: its entries must still exist unchanged, unless they were purged
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
-    /// The shortest retention in days that the control planes had, 30 to 3660: no purge can have removed younger entries
+    /// The shortest retention that the control planes have had, in days, 30 to 3660: no purge can have removed younger entries
     #[arg(
         long = "audit-days", default_value_t = 30,
         value_parser = clap::value_parser!(u16).range(30..=3660)

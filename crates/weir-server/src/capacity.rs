@@ -7,10 +7,10 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 pub struct CapacityArgs {
-    /// Checks a second at the busiest time, 1 to 10,000,000
+    /// Peak checks per second, 1 to 10,000,000
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     checks: u32,
-    /// Limits that a check meets, those of all its rules together, 1 to 64
+    /// Limits per check, of all matching rules together, 1 to 64
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     limits: u32,
     /// Subjects that send checks within the longest window, 1 to 1,000,000,000
@@ -19,7 +19,7 @@ pub struct CapacityArgs {
     /// Processor cores of a gate, 1 to 64
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     gate_cores: u32,
-    /// Time from a gate to Redis and back in microseconds, 50 to 100,000
+    /// Round-trip time from a gate to Redis in microseconds, 50 to 100,000
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(50..=100_000))]
     redis_round_trip_us: u32,
 }

@@ -11,7 +11,7 @@ use crate::edge;
 
 #[derive(Debug, Args)]
 pub struct CheckRedisArgs {
-    /// The Redis to inspect; default: that of the settings. Other users of this machine can read arguments
+    /// URL of the Redis to inspect; default: that of the settings. Other users of this machine can read arguments
     url: Option<String>,
     #[command(flatten)]
     redis: RedisArgs,

@@ -52,7 +52,7 @@ pub struct ServeArgs {
     pub gate: GateArgs,
     #[command(flatten)]
     pub listener: ListenerArgs,
-    /// The filter of the log, such as `info` or `weir_gate=debug`
+    /// The log filter, such as `info` or `weir_gate=debug`
     #[arg(long, env = "WEIR_LOG", default_value = "info")]
     pub log: String,
 }

@@ -36,7 +36,7 @@ use crate::{descriptors, edge, lifecycle, migrate, user};
 
 #[derive(Debug, Args)]
 pub struct DevArgs {
-    /// Where Postgres' data, the signing key and the demo's credentials lie
+    /// The folder of Postgres' data, the signing key and the demo's credentials
     #[arg(long, default_value = ".weir")]
     data_dir: PathBuf,
     /// The number of gates, 1 to 16
@@ -45,17 +45,17 @@ pub struct DevArgs {
     /// The control plane's port; the gates have the ones after it
     #[arg(long, default_value_t = 8080)]
     base_port: u16,
-    /// Longest that a check waits for Redis; more than `weir serve` allows, for a busy desk machine
+    /// Maximum time that a check waits for Redis; more than `weir serve` allows, for a busy workstation
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     redis_budget_ms: u64,
     /// The Redis to start: one server, a primary with a replica and three Sentinels, or a cluster of three primaries with
     /// replicas
     #[arg(long, value_enum, default_value_t = RedisKind::Single)]
     redis: RedisKind,
-    /// Print one line of JSON when everything is ready, and nothing else
+    /// Print only one line of JSON, when everything is ready
     #[arg(long)]
     json: bool,
-    /// The filter of the log, such as `info` or `weir_gate=debug`
+    /// The log filter, such as `info` or `weir_gate=debug`
     #[arg(long, env = "WEIR_LOG", default_value = "warn")]
     log: String,
     #[command(flatten)]

@@ -7,7 +7,7 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 pub struct HealthArgs {
-    /// The process to ask, such as <http://127.0.0.1:8081>
+    /// URL of the process to query, such as <http://127.0.0.1:8081>
     #[arg(long, env = "WEIR_HEALTH_URL", default_value = "http://127.0.0.1:8080")]
     url: String,
 }

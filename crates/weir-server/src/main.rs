@@ -45,9 +45,9 @@ struct Cli {
 enum Command {
     /// Run the control plane, a gate, or both
     Serve(Box<config::ServeArgs>),
-    /// Bring the database's schema up to this release, and create the planes' logins
+    /// Migrate the database schema to this release, and create the logins of the planes
     Migrate(config::MigrateArgs),
-    /// Run everything on this machine, to try Weir or to work on it; needs no settings
+    /// Run everything on this machine, to try or develop Weir; needs no settings
     Dev(dev::DevArgs),
     /// Manage accounts
     User(user::UserArgs),
@@ -67,7 +67,7 @@ enum Command {
     Openapi(openapi::OpenapiArgs),
     #[command(flatten)]
     RulesAsCode(rules_as_code::Command),
-    /// Print the completions of a shell
+    /// Print shell completions
     Completions {
         /// The shell
         shell: Shell,

@@ -28,17 +28,17 @@ pub struct UserArgs {
 
 #[derive(Debug, Subcommand)]
 enum UserCommand {
-    /// Make an account; the password is read from standard input, or made and printed once
+    /// Create an account; the password is read from standard input, or generated and printed once
     Create(CreateArgs),
     /// Issue the token that finishes a sign-up (`WEIR_SIGNUP=confirmed`); it is printed once
     Confirm(AccountArgs),
-    /// List the sign-ups that wait for a token
+    /// List the pending sign-ups
     Pending(signups::PendingArgs),
     /// Disable an account: all its sessions end, and nobody can sign in to it
     Disable(AccountArgs),
     /// Enable an account again
     Enable(AccountArgs),
-    /// Set another password, from standard input, or made and printed once; all sessions end
+    /// Set a new password, read from standard input, or generated and printed once; all sessions end
     Password(AccountArgs),
     /// Issue the token with which a person sets a new password; it is printed once
     #[command(visible_alias = "reset-password")]
@@ -66,7 +66,7 @@ struct CreateArgs {
 struct OperatorArgs {
     #[command(flatten)]
     account: AccountArgs,
-    /// Make it an ordinary account again
+    /// Revoke the operator role of the account
     #[arg(long)]
     revoke: bool,
 }

@@ -12,7 +12,7 @@ use crate::config;
 
 #[derive(Debug, Args)]
 pub struct WebhookKeyArgs {
-    /// A file that holds the signing key (the key itself goes into `WEIR_JWT_KEY`)
+    /// File that contains the signing key (the key itself goes into `WEIR_JWT_KEY`)
     #[arg(long, env = "WEIR_JWT_KEY_FILE")]
     jwt_key_file: Option<PathBuf>,
 }

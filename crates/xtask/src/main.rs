@@ -106,7 +106,7 @@ struct Tool {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Installs what is missing on this machine
+    /// Installs missing tools on this machine
     Setup {
         /// The purpose of the machine
         #[arg(long = "for", value_enum, default_value_t = Purpose::Dev)]
@@ -124,13 +124,13 @@ enum Task {
     Quick,
     /// Builds the dashboard into frontend/dist, and the guide into docs/dist
     Dashboard {
-        /// Fast to build and large; a running debug build of the server shows it at once
+        /// Build a large draft quickly; a running debug build of the server serves it immediately
         #[arg(long)]
         draft: bool,
     },
     /// Builds the guide into docs/dist and checks the links of every page
     Guide {
-        /// Draws its pictures anew first
+        /// Redraw its pictures first
         #[arg(long)]
         pictures: bool,
     },
@@ -159,13 +159,13 @@ enum Task {
     },
     /// Builds the container images around the server of the tests, and runs them until a check is answered
     Image {
-        /// The second half, in namespaces of its own
+        /// Only the second half, in its own namespaces
         #[arg(long, hide = true)]
         inside: Option<PathBuf>,
     },
     /// Builds the server for a release, with the dashboard and the guide, without paths of this machine in its binary
     Release,
-    /// Prints what the server's binary is made of, as `CycloneDX`
+    /// Prints the components of the server's binary as `CycloneDX`
     Sbom {
         /// Write it into this file instead
         #[arg(long)]
@@ -173,19 +173,19 @@ enum Task {
     },
     /// Writes the API documents into openapi/
     Openapi {
-        /// Only compares, and fails on a difference
+        /// Only compare, and fail on a difference
         #[arg(long)]
         check: bool,
     },
     /// Generates the code of Envoy's rate limit service
     Protos {
-        /// Only compares, and fails on a difference
+        /// Only compare, and fail on a difference
         #[arg(long)]
         check: bool,
     },
-    /// Writes what the SQL macros need to build without a database into .sqlx/
+    /// Writes the query data for builds without a database into .sqlx/
     Sqlx {
-        /// Only compares, and fails on a difference
+        /// Only compare, and fail on a difference
         #[arg(long)]
         check: bool,
     },

@@ -279,9 +279,9 @@ impl Follower {
                 tracing::error!("the snapshot is older than 300 days: not ready");
             }
             Ok(Some(snapshot)) => self.start_from(snapshot).await,
-            Ok(None) => tracing::warn!(
-                "no rulebook yet: Postgres is unreachable and there is no snapshot"
-            ),
+            Ok(None) => {
+                tracing::warn!("no rulebook yet: Postgres is unreachable and there is no snapshot")
+            }
             Err(error) => {
                 self.state.meters.rulebook.failed();
                 tracing::error!(%error, "the snapshot is damaged: not ready");

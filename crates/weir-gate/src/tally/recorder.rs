@@ -111,7 +111,11 @@ impl Recorder {
         }
         match self.file.as_ref().map(|file| file.write(&runs)) {
             Some(Ok(())) => {
-                tracing::warn!(reason, rows = count, "could not write statistics; left for the next run");
+                tracing::warn!(
+                    reason,
+                    rows = count,
+                    "could not write statistics; left for the next run"
+                );
             }
             Some(Err(error)) => {
                 tracing::error!(%error, reason, rows = count, "statistics are lost");

@@ -94,7 +94,12 @@ impl Batcher {
             queue.refuse();
             self.status.set_up(false);
             let node = self.connector.client().node().map(tracing::field::display);
-            tracing::warn!(node, reason = error.label(), cause = error.cause(), "lost the connection to Redis");
+            tracing::warn!(
+                node,
+                reason = error.label(),
+                cause = error.cause(),
+                "lost the connection to Redis"
+            );
         }
     }
 

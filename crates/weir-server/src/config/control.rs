@@ -19,22 +19,22 @@ use super::problems::Problems;
 /// Settings of the control plane as given.
 #[derive(Debug, Args)]
 pub struct ControlArgs {
-    /// Where the control plane listens
+    /// Address on which the control plane listens
     #[arg(long, env = "WEIR_CONTROL_ADDR", default_value = "127.0.0.1:8080")]
     pub control_addr: String,
     /// Origins of gates that the dashboard can call from the browser, separated by commas
     #[arg(long, env = "WEIR_GATE_ORIGINS", default_value = "")]
     pub gate_origins: String,
-    /// Sign-up of strangers: closed, confirmed (by a token from `weir user confirm`) or open (for development)
+    /// Sign-up without an invitation: closed, confirmed (by a token from `weir user confirm`) or open (for development)
     #[arg(long, env = "WEIR_SIGNUP", default_value = "closed")]
     pub signup: String,
-    /// Signs access tokens: base64 of 32 random bytes; after a comma, older ones that still verify
+    /// Key that signs access tokens: base64 of 32 random bytes; after a comma, older keys that still verify
     #[arg(skip)]
     pub jwt_key: Option<SecretString>,
-    /// A file that holds the signing key (the key itself goes into `WEIR_JWT_KEY`)
+    /// File that contains the signing key (the key itself goes into `WEIR_JWT_KEY`)
     #[arg(long, env = "WEIR_JWT_KEY_FILE")]
     pub jwt_key_file: Option<PathBuf>,
-    /// Whether webhooks can go to private addresses and in the clear, for development: on or off
+    /// Whether webhooks can use private addresses and plain HTTP, for development: on or off
     #[arg(long, env = "WEIR_WEBHOOK_ALLOW_PRIVATE", default_value = "off")]
     pub webhook_allow_private: String,
     /// Days for which statistics are retained by minute, hour and day

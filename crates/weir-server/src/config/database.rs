@@ -9,14 +9,14 @@ use weir_store::{PoolSettings, Role, Store};
 
 use super::problems::Problems;
 
-/// Where Postgres is.
+/// The address of Postgres.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_field_names, reason = "the names of the flags")]
 pub struct DatabaseArgs {
-    /// Where Postgres is, such as <postgres://user@127.0.0.1/weir>
+    /// URL of Postgres, such as <postgres://user@127.0.0.1/weir>
     #[arg(long, env = "WEIR_DATABASE_URL", hide_env_values = true)]
     pub database_url: Option<String>,
-    /// A file that holds the above
+    /// File that contains the value of the option above
     #[arg(long, env = "WEIR_DATABASE_URL_FILE")]
     pub database_url_file: Option<PathBuf>,
     /// Whether a Postgres on another host can be used without `sslmode=verify-full`: on or off
@@ -32,22 +32,22 @@ pub struct MigrateArgs {
     /// The password of `weir_control_login`, which is then created or changed
     #[arg(long, env = "WEIR_CONTROL_DATABASE_PASSWORD", hide_env_values = true)]
     pub control_database_password: Option<String>,
-    /// A file that holds the above
+    /// File that contains the value of the option above
     #[arg(long, env = "WEIR_CONTROL_DATABASE_PASSWORD_FILE")]
     pub control_database_password_file: Option<PathBuf>,
     /// The password of `weir_gate_login`, which is then created or changed
     #[arg(long, env = "WEIR_GATE_DATABASE_PASSWORD", hide_env_values = true)]
     pub gate_database_password: Option<String>,
-    /// A file that holds the above
+    /// File that contains the value of the option above
     #[arg(long, env = "WEIR_GATE_DATABASE_PASSWORD_FILE")]
     pub gate_database_password_file: Option<PathBuf>,
     /// The password of `weir_backup`, a login for `pg_dump`, which is then created or changed
     #[arg(long, env = "WEIR_BACKUP_DATABASE_PASSWORD", hide_env_values = true)]
     pub backup_database_password: Option<String>,
-    /// A file that holds the above
+    /// File that contains the value of the option above
     #[arg(long, env = "WEIR_BACKUP_DATABASE_PASSWORD_FILE")]
     pub backup_database_password_file: Option<PathBuf>,
-    /// Only create the roles that a dump names, on a server into which it is restored next
+    /// Only create the roles that a dump refers to, on a server to which it will be restored
     #[arg(long)]
     pub roles_only: bool,
 }

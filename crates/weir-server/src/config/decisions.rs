@@ -12,10 +12,10 @@ use super::problems::Problems;
 /// Settings of the export of decisions as given.
 #[derive(Debug, Args)]
 pub struct DecisionArgs {
-    /// Where a gate writes its decisions as lines of JSON: `stdout`, `file:PATH` or an address with `https://`; default: nowhere
+    /// Destination of decisions as lines of JSON: `stdout`, `file:PATH` or an `https://` URL; default: none
     #[arg(long, env = "WEIR_DECISIONS", hide_env_values = true)]
     pub decisions: Option<String>,
-    /// The share of decisions that are written: more than 0, at most 1
+    /// The share of decisions to export: more than 0, at most 1
     #[arg(long, env = "WEIR_DECISIONS_SHARE", default_value = "1")]
     pub decisions_share: String,
     /// How decisions name subjects: hashed or plain

@@ -20,49 +20,49 @@ use super::problems::Problems;
 /// Settings of a gate as given.
 #[derive(Debug, Args)]
 pub struct GateArgs {
-    /// Where Postgres is, with the gate's login; needed when one process runs both planes
+    /// URL of Postgres with the gate's login; needed when one process runs both planes
     #[arg(long, env = "WEIR_GATE_DATABASE_URL", hide_env_values = true)]
     pub gate_database_url: Option<String>,
-    /// A file that holds the above
+    /// File that contains the value of the option above
     #[arg(long, env = "WEIR_GATE_DATABASE_URL_FILE")]
     pub gate_database_url_file: Option<PathBuf>,
-    /// Where the gate listens
+    /// Address on which the gate listens
     #[arg(long, env = "WEIR_GATE_ADDR", default_value = "127.0.0.1:8081")]
     pub gate_addr: String,
-    /// Where the gate serves Envoy's rate limit service (gRPC); default: nowhere
+    /// Address on which the gate serves Envoy's rate limit service (gRPC); default: not served
     #[arg(long, env = "WEIR_RLS_ADDR")]
     pub rls_addr: Option<String>,
-    /// Where clients reach this gate, as the dashboard shows it; default: where it listens
+    /// URL at which clients reach this gate, shown in the dashboard; default: the listen address
     #[arg(long, env = "WEIR_GATE_URL")]
     pub gate_url: Option<String>,
     /// Origins of dashboards that can call this gate from the browser, separated by commas
     #[arg(long, env = "WEIR_DASHBOARD_ORIGINS", default_value = "")]
     pub dashboard_origins: String,
-    /// Where a gate keeps its copy of the rulebook
+    /// Folder of the gate's copy of the rulebook
     #[arg(long, env = "WEIR_STATE_DIR")]
     pub state_dir: Option<PathBuf>,
-    /// Seconds after which a rulebook that cannot be compared with Postgres counts as stale
+    /// Seconds without a comparison with Postgres after which a rulebook is stale
     #[arg(long, env = "WEIR_RULEBOOK_MAX_AGE_S", default_value = "30")]
     pub rulebook_max_age_s: String,
     /// The action of a gate with a stale rulebook: serve or refuse
     #[arg(long, env = "WEIR_RULEBOOK_STALE", default_value = "serve")]
     pub rulebook_stale: String,
-    /// Opens the secrets of webhooks, to sign deferred jobs; after a comma, older keys
+    /// Key that decrypts the secrets of webhooks, to sign deferred jobs; after a comma, older keys
     #[arg(skip)]
     pub webhook_key: Option<SecretString>,
-    /// A file that holds the key of `weir webhook-key` (the key itself goes into `WEIR_WEBHOOK_KEY`); default: no deferred jobs
+    /// File that contains the key of `weir webhook-key` (the key itself goes into `WEIR_WEBHOOK_KEY`); default: no deferred jobs
     #[arg(long, env = "WEIR_WEBHOOK_KEY_FILE")]
     pub webhook_key_file: Option<PathBuf>,
     /// Whether a gate keeps statistics: on or off
     #[arg(long, env = "WEIR_STATS", default_value = "on")]
     pub stats: String,
-    /// Where the gate sends traces (OTLP over gRPC), such as `http://127.0.0.1:4317`; default: nowhere
+    /// Collector that receives traces (OTLP over gRPC), such as `http://127.0.0.1:4317`; default: none
     #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT")]
     pub otlp_endpoint: Option<String>,
     /// The name of the service in traces
     #[arg(long, env = "OTEL_SERVICE_NAME", default_value = "weir")]
     pub otel_service_name: String,
-    /// The most traces that a gate continues in a second
+    /// Maximum number of traces that a gate continues per second
     #[arg(long, env = "WEIR_TRACES_PER_SECOND", default_value = "100")]
     pub traces_per_second: String,
     #[command(flatten)]

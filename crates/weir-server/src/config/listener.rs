@@ -13,22 +13,22 @@ use super::problems::Problems;
 /// Settings of the listeners as given.
 #[derive(Debug, Args)]
 pub struct ListenerArgs {
-    /// Where health, metrics and API documents are served; default: by the planes, if they listen on loopback
+    /// Address that serves health, metrics and API documents; default: those of the planes, if they listen on loopback
     #[arg(long, env = "WEIR_OPERATIONS_ADDR")]
     pub operations_addr: Option<String>,
     /// Addresses and networks of proxies whose `X-Forwarded-For` is believed, separated by commas
     #[arg(long, env = "WEIR_TRUSTED_PROXIES", default_value = "")]
     pub trusted_proxies: String,
-    /// Connections at a time of each plane
+    /// Maximum concurrent connections of each plane
     #[arg(long, env = "WEIR_CONNECTIONS_MAX", default_value = "8192")]
     pub connections_max: String,
-    /// Connections at a time of one address; trusted proxies are exempt
+    /// Maximum concurrent connections from one address; trusted proxies are exempt
     #[arg(long, env = "WEIR_CONNECTIONS_PER_ADDRESS_MAX", default_value = "1024")]
     pub connections_per_address_max: String,
-    /// The longest that requests wait for the process before they are refused, in milliseconds
+    /// Maximum time that requests wait for the process before they are refused, in milliseconds
     #[arg(long, env = "WEIR_OVERLOAD_WAIT_MS", default_value = "100")]
     pub overload_wait_ms: String,
-    /// The time after SIGTERM for which the process serves without being ready, in milliseconds
+    /// Time after SIGTERM for which the process still serves but is not ready, in milliseconds
     #[arg(long, env = "WEIR_DRAIN_MS", default_value = "5000")]
     pub drain_ms: String,
 }

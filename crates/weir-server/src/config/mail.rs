@@ -15,7 +15,7 @@ pub struct MailArgs {
     /// The SMTP server for e-mail to people, such as <smtps://user:password@mail.example.com>; without it none is sent
     #[arg(long, env = "WEIR_SMTP_URL", hide_env_values = true)]
     pub smtp_url: Option<String>,
-    /// A file that holds the above
+    /// File that contains the value of the option above
     #[arg(long, env = "WEIR_SMTP_URL_FILE")]
     pub smtp_url_file: Option<PathBuf>,
     /// The sender of e-mail, such as <weir@example.com>

@@ -22,7 +22,7 @@ pub struct OidcArgs {
     /// The secret for the id; a public client has none
     #[arg(long, env = "WEIR_OIDC_CLIENT_SECRET", hide_env_values = true)]
     pub oidc_client_secret: Option<String>,
-    /// A file that holds the above
+    /// File that contains the value of the option above
     #[arg(long, env = "WEIR_OIDC_CLIENT_SECRET_FILE")]
     pub oidc_client_secret_file: Option<PathBuf>,
     /// The name of the provider on the button of the sign-in page

@@ -14,16 +14,16 @@ use super::problems::Problems;
 #[derive(Debug, Args)]
 #[expect(clippy::struct_field_names, reason = "fields are flags of the command line")]
 pub struct RedisArgs {
-    /// Where Redis is, such as <redis://127.0.0.1:6379>, <redis-sentinel://a,b,c/NAME> or <redis-cluster://a,b,c>
+    /// URL of Redis, such as <redis://127.0.0.1:6379>, <redis-sentinel://a,b,c/NAME> or <redis-cluster://a,b,c>
     #[arg(long, env = "WEIR_REDIS_URL", hide_env_values = true)]
     pub redis_url: Option<String>,
-    /// A file that holds the above
+    /// File that contains the value of the option above
     #[arg(long, env = "WEIR_REDIS_URL_FILE")]
     pub redis_url_file: Option<PathBuf>,
-    /// The certificate of the authority (PEM) that Redis' own is signed by; default: those the system trusts
+    /// Certificate (PEM) of the authority that signed the certificate of Redis; default: those trusted by the system
     #[arg(long, env = "WEIR_REDIS_CA_FILE")]
     pub redis_ca_file: Option<PathBuf>,
-    /// Longest that a check waits for Redis, in milliseconds
+    /// Maximum time that a check waits for Redis, in milliseconds
     #[arg(long, env = "WEIR_REDIS_BUDGET_MS", default_value = "10")]
     pub redis_budget_ms: String,
 }

@@ -27,7 +27,7 @@ const PAGE: usize = 200;
 /// A control plane, a tenant and a key.
 #[derive(Debug, Args)]
 pub struct Address {
-    /// The control plane, and not a gate, such as <https://weir.example>
+    /// URL of the control plane (not of a gate), such as <https://weir.example>
     #[arg(long, env = "WEIR_URL")]
     url: Option<String>,
     /// The id of the tenant, `tenant_…`

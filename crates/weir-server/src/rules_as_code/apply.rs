@@ -16,10 +16,10 @@ use super::rollout;
 pub struct ApplyArgs {
     #[command(flatten)]
     plan: PlanArgs,
-    /// Do not ask before the change. Without a terminal, there is no question
+    /// Apply without confirmation. Without a terminal, there is no prompt
     #[arg(long, short)]
     yes: bool,
-    /// The longest time to wait until all gates serve the change, in seconds
+    /// Maximum time to wait until all gates serve the change, in seconds
     #[arg(long, default_value_t = 10, value_name = "SECONDS")]
     wait: u64,
 }

@@ -14,7 +14,7 @@ use super::output::{say, say_json};
 
 #[derive(Debug, Args)]
 pub struct AskArgs {
-    /// The gate, and not the control plane, such as <http://127.0.0.1:8081>
+    /// URL of a gate (not of the control plane), such as <http://127.0.0.1:8081>
     #[arg(long, env = "WEIR_GATE_URL")]
     url: String,
     /// An API key with the scope `check`. Other users of this machine can read arguments

@@ -16,7 +16,7 @@ pub struct CheckArgs {
     files: FilesArgs,
     #[command(flatten)]
     output: OutputArgs,
-    /// Also let the control plane check them, with the settings and ceilings of the tenant. Nothing is changed
+    /// Also validate on the control plane, with the settings and ceilings of the tenant. Nothing is changed
     #[arg(long)]
     server: bool,
     #[command(flatten)]

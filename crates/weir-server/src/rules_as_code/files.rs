@@ -21,7 +21,7 @@ const FILES_MAX: usize = 3_000;
 /// The files of a set.
 #[derive(Debug, Args)]
 pub struct FilesArgs {
-    /// A file with rules, or a folder of which all .yaml and .yml files are read; can be given several times
+    /// File with rules, or folder whose .yaml and .yml files are read; can be repeated
     #[arg(long = "file", short, required = true, value_name = "PATH")]
     files: Vec<PathBuf>,
 }

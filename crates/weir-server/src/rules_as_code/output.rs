@@ -10,7 +10,7 @@ use weir_manifest::rule_set::Finding;
 
 use crate::terminal;
 
-/// The form of the output.
+/// The format of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// For people.
@@ -24,10 +24,10 @@ enum Format {
 /// The options of all commands with output.
 #[derive(Debug, Args)]
 pub struct OutputArgs {
-    /// The form of the output
+    /// The format of the output
     #[arg(long, short, value_enum, default_value = "text")]
     output: Format,
-    /// Print without colours; so does a value of `NO_COLOR` that is not empty
+    /// Print without colours, as with a non-empty `NO_COLOR`
     #[arg(long, env = "NO_COLOR", num_args = 0..=1, default_missing_value = "1", hide_env = true)]
     no_color: Option<String>,
 }

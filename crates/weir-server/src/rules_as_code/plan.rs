@@ -24,10 +24,10 @@ pub struct PlanArgs {
     /// The name of the set, such as that of the repository: the owner of the objects
     #[arg(long, default_value = DEFAULT_SET)]
     set: String,
-    /// Delete objects of the set that are in no file
+    /// Delete objects of the set that no file contains
     #[arg(long)]
     prune: bool,
-    /// The most objects that `--prune` may delete, with all overrides of deleted rules
+    /// Maximum number of objects that `--prune` may delete, with all overrides of deleted rules
     #[arg(long, default_value_t = ALLOW_DELETES_DEFAULT, value_name = "COUNT")]
     allow_deletes: u32,
     /// Change objects that do not belong to the set; they then belong to it

@@ -18,7 +18,7 @@ use crate::{edge, migrate, terminal};
 pub(super) struct AccountArgs {
     #[command(flatten)]
     database: DatabaseArgs,
-    /// Names the account
+    /// The e-mail address of the account
     #[arg(long)]
     email: String,
 }

@@ -14,7 +14,7 @@ use crate::{edge, migrate};
 pub(super) struct OfAccountArgs {
     #[command(flatten)]
     account: AccountArgs,
-    /// End them all
+    /// End all sessions of the account
     #[arg(long)]
     end: bool,
 }
@@ -35,7 +35,7 @@ enum SessionsCommand {
 struct EndArgs {
     #[command(flatten)]
     database: DatabaseArgs,
-    /// Those of all accounts
+    /// End the sessions of all accounts
     #[arg(long)]
     all: bool,
 }
