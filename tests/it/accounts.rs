@@ -119,8 +119,8 @@ async fn sign_ups_are_confirmed_with_a_token_from_the_command_line() {
     let pending = command(stack, &["user", "pending"], "");
     assert!(pending.contains("new@example.com  no token yet  \"New\""), "{pending}");
     for (email, reason) in [
-        ("known@example.com", "there is an account of known@example.com already"),
-        ("nobody@example.com", "no sign-up of nobody@example.com waits"),
+        ("known@example.com", "an account with the address known@example.com already exists"),
+        ("nobody@example.com", "no pending sign-up of nobody@example.com"),
     ] {
         let output = run(stack, &["user", "confirm", "--email", email], "");
         assert_eq!(output.status.code(), Some(1));

@@ -45,7 +45,10 @@ async fn read_only_postgres_is_unavailable_and_not_our_mistake() {
     let args = ["-c", writable, "-c", reset, "-c", reload];
     stack.postgres.psql("weir", &args).expect("it answers");
     until(seconds(20), "writes work again", async || write().await.status != 503).await;
-    until(seconds(20), "the gate says so", async || gate.log().contains("Postgres is reachable again")).await;
+    until(seconds(20), "the gate says so", async || {
+        gate.log().contains("Postgres is reachable again")
+    })
+    .await;
     let log = gate.log();
     let reported = |line: &&str| {
         line.contains("could not load the rulebook from Postgres") && line.contains("read-only")

@@ -63,9 +63,7 @@ impl ControlState {
     ) -> Result<Change, ControlError> {
         if caller.suspended {
             caller.denied(self).await;
-            return Err(
-                Problem::forbidden("the tenant is suspended: nothing can be changed").into()
-            );
+            return Err(Problem::forbidden("the tenant is suspended: it cannot be changed").into());
         }
         let now = self.clock.now();
         let tenant_id = caller.tenant_id;

@@ -37,5 +37,6 @@ fn parse(id: &str) -> Result<DeferredId, Problem> {
 }
 
 fn unavailable(error: RedisError) -> Problem {
-    Problem::unavailable("Redis, which holds deferred jobs, cannot be reached now").caused_by(error)
+    Problem::unavailable("Redis, which stores deferred jobs, is temporarily unavailable")
+        .caused_by(error)
 }

@@ -41,8 +41,7 @@ impl From<CountersError> for ControlError {
     fn from(error: CountersError) -> Self {
         match error {
             CountersError::Unavailable(_) => {
-                Problem::unavailable("the counters are not available at the moment")
-                    .caused_by(error)
+                Problem::unavailable("the counters are temporarily unavailable").caused_by(error)
             }
             CountersError::Undecided => Problem::internal(error),
         }
@@ -82,11 +81,12 @@ const OLDER_SCHEMA: &str = "the schema is older than this release: run weir migr
 fn of_store(error: StoreError) -> Problem {
     match error {
         StoreError::Conflict(constraint) => of_constraint(constraint),
-        StoreError::Stale => {
-            Problem::new(ErrorCode::Stale, "read it again: `If-Match` names an older revision")
-        }
+        StoreError::Stale => Problem::new(
+            ErrorCode::Stale,
+            "`If-Match` names an older revision: read the object again",
+        ),
         error @ StoreError::Unavailable(_) => {
-            Problem::unavailable("the database is not available at the moment").caused_by(error)
+            Problem::unavailable("the database is temporarily unavailable").caused_by(error)
         }
         error @ StoreError::OlderSchema(_) => Problem::unavailable(OLDER_SCHEMA).caused_by(error),
         error @ (StoreError::Corrupt { .. }
@@ -112,7 +112,7 @@ fn of_constraint(constraint: Constraint) -> Problem {
         }
         // The constraint also refuses the deletion of a webhook that alerts use.
         Constraint::AlertWebhook => conflict("there is no such webhook, or alerts use it"),
-        Constraint::MemberTwice => conflict("the person is a member already"),
+        Constraint::MemberTwice => conflict("the person is already a member"),
         Constraint::MemberUser => Problem::invalid_field("user_id", "is not a user"),
         Constraint::TenantMissing => Problem::not_found(),
         Constraint::InvitationTwice => conflict("the address is being invited by somebody else"),

@@ -69,7 +69,7 @@ fn revision(value: &HeaderValue) -> Option<u64> {
 }
 
 fn stale() -> Problem {
-    Problem::new(ErrorCode::Stale, "`If-Match` is not an `ETag` of ours")
+    Problem::new(ErrorCode::Stale, "`If-Match` is not an `ETag` of this API")
 }
 
 #[cfg(test)]

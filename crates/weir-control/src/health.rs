@@ -35,7 +35,7 @@ pub(crate) async fn readyz(
         Ok(()) => Ok(Json(Health { status: "ok" })),
         Err(error @ StoreError::OlderSchema(_)) => Err(error.into()),
         Err(error) => {
-            let detail = "the database is not available at the moment";
+            let detail = "the database is temporarily unavailable";
             Err(Problem::unavailable(detail).caused_by(error).into())
         }
     }

@@ -131,7 +131,9 @@ async fn store(
 ) -> Result<Response, Problem> {
     let known = deferral.targets.find(caller.tenant, deferred.target).await;
     let known = known.map_err(|_| {
-        Problem::unavailable("the webhooks of the tenant cannot be read now; nothing was stored")
+        Problem::unavailable(
+            "the webhooks of the tenant are temporarily unavailable; nothing was stored",
+        )
     })?;
     if known.is_none() {
         return Err(Problem::invalid_field("target", "is not a webhook of the tenant"));
@@ -183,11 +185,9 @@ async fn store(
 
 /// The deferral of this gate.
 fn deferral(state: &GateState) -> Result<Arc<Deferral>, Problem> {
-    state
-        .deferral
-        .get()
-        .cloned()
-        .ok_or_else(|| Problem::unavailable("this gate defers no jobs: it has no WEIR_WEBHOOK_KEY"))
+    state.deferral.get().cloned().ok_or_else(|| {
+        Problem::unavailable("this gate does not accept deferred jobs: WEIR_WEBHOOK_KEY is not set")
+    })
 }
 
 /// The id of a job follows from its tenant and idempotency key, so a repeat finds the job.
@@ -274,7 +274,8 @@ fn full(caller: &Caller) -> Response {
 }
 
 fn unavailable(error: RedisError) -> Problem {
-    Problem::unavailable("Redis, which holds deferred jobs, cannot be reached now").caused_by(error)
+    Problem::unavailable("Redis, which stores deferred jobs, is temporarily unavailable")
+        .caused_by(error)
 }
 
 /// The job was possibly stored.

@@ -162,7 +162,7 @@ async fn read_json(request: Request) -> Result<Bytes, Problem> {
 pub async fn read(request: Request) -> Result<Bytes, Problem> {
     let BodyLimit(limit) = request.extensions().get().copied().unwrap_or_default();
     let too_large = || {
-        Problem::new(ErrorCode::BodyTooLarge, format!("the body can have at most {limit} bytes"))
+        Problem::new(ErrorCode::BodyTooLarge, format!("the body must have at most {limit} bytes"))
     };
     if request.headers().get(header::CONTENT_ENCODING).is_some_and(|coding| coding != "identity") {
         let detail = "send the body without `Content-Encoding`";
@@ -185,7 +185,7 @@ pub async fn read(request: Request) -> Result<Bytes, Problem> {
         Ok(Err(error)) if OverBudget::caused(&*error) => Err(Problem::unavailable(
             "the requests in progress of this client hold too many bytes: send fewer at a time",
         )),
-        Ok(Err(_)) => Err(Problem::new(ErrorCode::Malformed, "the body ended before its end")),
+        Ok(Err(_)) => Err(Problem::new(ErrorCode::Malformed, "the body is incomplete")),
         Err(_) => Err(Problem::new(ErrorCode::BodyTimeout, "the body did not arrive in 10 s")),
     }
 }

@@ -69,7 +69,7 @@ pub fn refuse_others(uri: &Uri, names: &[String]) -> Result<(), Problem> {
     };
     let is_other = |name: &String| !names.contains(name) && !is_credential(name);
     match pairs.into_iter().map(|(name, _)| name).find(is_other) {
-        Some(name) => Err(Problem::invalid_field(name, "is no parameter of this operation")),
+        Some(name) => Err(Problem::invalid_field(name, "is not a parameter of this operation")),
         None => Ok(()),
     }
 }
@@ -112,7 +112,7 @@ fn refusal(text: &str) -> Problem {
         return Problem::invalid_field(name, "is required");
     }
     if let Some(name) = text.strip_prefix("duplicate field `").and_then(|t| t.strip_suffix('`')) {
-        return Problem::invalid_field(name, "is named twice");
+        return Problem::invalid_field(name, "must not be repeated");
     }
     match text.split_once(": ") {
         Some((field, reason)) if !field.contains([' ', '`']) => {
@@ -171,7 +171,7 @@ mod tests {
             ("/?limit=x", "must be a whole number"),
             ("/?limit=", "must be a whole number"),
             ("/?limit=4294967296", "is too large"),
-            ("/?limit=5&limit=5", "is named twice"),
+            ("/?limit=5&limit=5", "must not be repeated"),
         ] {
             let (mut parts, ()) = Request::get(uri).body(()).expect("valid").into_parts();
             let refused = Query::<Sample>::from_request_parts(&mut parts, &()).await;

@@ -100,7 +100,7 @@ impl Running {
     ) {
         match tokio::spawn(task).await {
             Ok(()) if until.is_cancelled() => {}
-            Ok(()) => self.fail(anyhow!("the task `{name}` ended although nothing asked it to")),
+            Ok(()) => self.fail(anyhow!("the task `{name}` ended unexpectedly")),
             Err(error) => self.fail_by_panic(name, error),
         }
     }
@@ -186,7 +186,7 @@ mod tests {
     fn a_task_that_returns_early_ends_the_process_with_its_reason_in_the_log() {
         let (success, log) = run_child("return");
         assert!(!success, "{log}");
-        assert!(log.contains("the task `doomed` ended although nothing asked it to"), "{log}");
+        assert!(log.contains("the task `doomed` ended unexpectedly"), "{log}");
     }
 
     #[test]

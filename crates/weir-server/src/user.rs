@@ -102,7 +102,7 @@ async fn create(args: CreateArgs) -> anyhow::Result<()> {
     let mut tx = store.begin("users.create", Scope::User(user.id)).await.context("begin")?;
     match tx.users().insert(&user).await {
         Err(StoreError::Conflict(Constraint::UserEmail)) => {
-            bail!("there is an account of {email} already")
+            bail!("an account with the address {email} already exists")
         }
         other => other.context("insert the account")?,
     };

@@ -156,8 +156,8 @@ impl ErrorCode {
                 (415, "unsupported_media_type", "The body must be application/json")
             }
             Self::Invalid => (422, "invalid", "Outside the bounds"),
-            Self::PreconditionRequired => (428, "precondition_required", "If-Match is needed"),
-            Self::TooManyRequests => (429, "too_many_requests", "Asked too often"),
+            Self::PreconditionRequired => (428, "precondition_required", "If-Match is missing"),
+            Self::TooManyRequests => (429, "too_many_requests", "Too many requests"),
             Self::HeadersTooLarge => (431, "headers_too_large", "The headers are too large"),
             Self::Internal => (500, "internal", "Internal error"),
             Self::Unavailable => (503, "unavailable", "Temporarily unavailable"),

@@ -70,7 +70,7 @@ async fn refuses(fixture: &Fixture) {
     assert_eq!(refused.header("content-type"), Some("application/problem+json"));
     assert_eq!(
         (&refused.body["status"], &refused.body["title"]),
-        (&json!(429), &json!("Asked too often"))
+        (&json!(429), &json!("Too many requests"))
     );
     assert!(refused.header("ratelimit").is_some_and(|text| text.starts_with("\"per-route\";r=0")));
     let retry_s: u64 =

@@ -71,7 +71,8 @@ pub(crate) async fn create(
     let object = Object::new("key", &row.id);
     let after = to_value(&api_keys::key(row.clone()))?;
     change.audit("key.create", object, None, Some(after));
-    let to_repeats = format!("{} was made by the first request; its secret was shown then", row.id);
+    let to_repeats =
+        format!("{} was created by the first request, which returned its secret", row.id);
     let shown = api_keys::issued(row, secret.expose());
     change.answer_once(StatusCode::CREATED, &shown, to_repeats).await
 }

@@ -58,7 +58,7 @@ impl Joining<'_> {
         tx.enter_tenant(tenant_id).await?;
         let tenant = tx.tenants().find(tenant_id).await?.ok_or_else(invitations::gone)?;
         if tenant.suspended {
-            return Err(Problem::forbidden("the tenant is suspended: nobody can join it").into());
+            return Err(Problem::forbidden("the tenant is suspended: it cannot be joined").into());
         }
         tenants::room_for_one_more(control, tx, self.user_id).await?;
         let spent = tx.invitations().delete(tenant_id, invitation.id).await?;

@@ -46,7 +46,7 @@ pub(crate) async fn create(
     let mut change = control.change("invitations.create", caller, once).await?;
     let (tenant_id, now) = (change.caller.tenant_id, change.now);
     if change.tx.members().has_email(tenant_id, email.as_str()).await? {
-        return Err(Problem::new(ErrorCode::Conflict, "the person is a member already").into());
+        return Err(Problem::new(ErrorCode::Conflict, "the person is already a member").into());
     }
     if change.tx.invitations().count_open(tenant_id, now).await? >= OPEN_MAX {
         let detail = format!("there are {OPEN_MAX} open invitations: revoke some first");
@@ -68,7 +68,7 @@ pub(crate) async fn create(
     let invitation = invitations::invitation(row);
     change.audit("invitation.create", object, None, Some(to_value(&invitation)?));
     let to_repeats =
-        format!("{} was made by the first request; its token was shown then", invitation.id);
+        format!("{} was created by the first request, which returned its token", invitation.id);
     let message = match &control.mail {
         Some(mail) if mails => {
             let tenant = change.tx.tenants().find(tenant_id).await?;

@@ -13,7 +13,7 @@ use weir_redis::limiter::{Answer, Asked, Limiter};
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CountersError {
     /// Redis did not answer.
-    #[error("the counters are not available at the moment")]
+    #[error("the counters are temporarily unavailable")]
     Unavailable(#[from] RedisError),
     /// The limiter answered an inspection with a result other than decisions.
     #[error("an inspection was not decided")]

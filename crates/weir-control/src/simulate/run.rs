@@ -72,7 +72,7 @@ pub(super) async fn enter(
     control.local.simulations.enter(tenant, most).await.map_err(|refused| match refused {
         Refused::OfTenant => too_often(Ceiling::WhatIfRuns, most, AGAIN_S).into(),
         Refused::Others => {
-            Problem::unavailable("other what-if runs are under way").retry_after_s(AGAIN_S).into()
+            Problem::unavailable("other what-if runs are in progress").retry_after_s(AGAIN_S).into()
         }
     })
 }

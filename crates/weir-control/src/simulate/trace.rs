@@ -41,7 +41,7 @@ fn parse(body: &TraceBody, namespace: &str) -> Result<Traffic, Wrong> {
     };
     for (line, text) in lines.filter(|(_, text)| !text.trim().is_empty()) {
         if traffic.asked.len() >= CHECKS_MAX {
-            return Err(Wrong::at(line, 1, format!("there may be {CHECKS_MAX} checks")));
+            return Err(Wrong::at(line, 1, format!("must have at most {CHECKS_MAX} checks")));
         }
         let read = match &head {
             Some(head) => head.line(line, text)?,

@@ -50,7 +50,7 @@ pub(crate) async fn create(
     let webhook = webhooks::webhook(change.tx.webhooks().insert(&new).await?);
     let object = Object::new("webhook", &id);
     change.audit("webhook.create", object, None, Some(to_value(&webhook)?));
-    let to_repeats = format!("{id} was made by the first request; its secret was shown then");
+    let to_repeats = format!("{id} was created by the first request, which returned its secret");
     let shown = IssuedWebhook { webhook, secret: ShownSecret(secret.expose()) };
     change.answer_once(StatusCode::CREATED, &shown, to_repeats).await
 }

@@ -87,8 +87,8 @@ fn admit<'a>(
         Err(shed) => {
             shared.settings.meters.shed(shed);
             let detail = match shed {
-                Shed::Waited => "requests wait too long at the moment",
-                Shed::InFlight => "too many requests are in progress at the moment",
+                Shed::Waited => "the server is overloaded: requests wait too long",
+                Shed::InFlight => "the server is overloaded: too many requests are in progress",
             };
             Err(Problem::unavailable(detail))
         }

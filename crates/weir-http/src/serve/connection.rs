@@ -62,7 +62,7 @@ impl Connection {
     /// Answers a connection beyond the bounds of the listener.
     pub(super) async fn refuse(self, stream: TcpStream) {
         let mut transport = self.transport(stream);
-        let detail = "too many connections are open at the moment";
+        let detail = "too many open connections";
         let answer = refusal_bytes(&self.shared, Problem::unavailable(detail)).await;
         if transport.write_all(&answer).await.is_ok() {
             transport.close_after_reading().await;

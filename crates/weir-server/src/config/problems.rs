@@ -14,8 +14,8 @@ impl Problems {
     pub(super) fn none(self) -> anyhow::Result<()> {
         match self.0.as_slice() {
             [] => Ok(()),
-            [one] => bail!("the settings do not work: {one}"),
-            all => bail!("the settings do not work:\n  - {}", all.join("\n  - ")),
+            [one] => bail!("invalid settings: {one}"),
+            all => bail!("invalid settings:\n  - {}", all.join("\n  - ")),
         }
     }
 

@@ -62,7 +62,7 @@ impl FilesArgs {
             let source = source(path)?;
             bytes += source.text.len();
             if bytes > SET_BYTES_MAX {
-                bail!("the files have more than {SET_BYTES_MAX} bytes together");
+                bail!("the files exceed {SET_BYTES_MAX} bytes in total");
             }
             sources.push(source);
         }

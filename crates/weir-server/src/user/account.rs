@@ -39,7 +39,7 @@ impl AccountArgs {
         let scope = Scope::Login(email.as_str().to_owned());
         let mut tx = self.store()?.begin("users.manage", scope).await.context("begin")?;
         let user = tx.users().by_email(email.as_str()).await.context("find the account")?;
-        let user = user.with_context(|| format!("there is no account of {email}"))?;
+        let user = user.with_context(|| format!("no account with the address {email}"))?;
         tx.enter_user(user.id).await.context("open the account")?;
         Ok((tx, user))
     }

@@ -62,7 +62,7 @@ pub(super) async fn of_account(args: &OfAccountArgs) -> anyhow::Result<()> {
 pub async fn run(args: SessionsArgs) -> anyhow::Result<()> {
     let SessionsCommand::End(args) = args.command;
     if !args.all {
-        bail!("name --all, or use `weir user sessions --email … --end` for one account");
+        bail!("pass --all, or use `weir user sessions --email … --end` for one account");
     }
     let store = migrate::owner(&args.database.parse()?)?;
     let now = edge::clock().now();

@@ -26,14 +26,14 @@ pub(super) async fn confirm(args: &AccountArgs) -> anyhow::Result<()> {
     let scope = Scope::Login(email.as_str().to_owned());
     let mut tx = args.store()?.begin("signups.issue", scope).await.context("begin")?;
     if tx.users().by_email(email.as_str()).await.context("find the account")?.is_some() {
-        bail!("there is an account of {email} already: the person can sign in");
+        bail!("an account with the address {email} already exists: the person can sign in");
     }
     let now = edge::clock().now();
     let token = format!("signup_{}", URL_SAFE_NO_PAD.encode(edge::random_bytes::<32>()));
     let (digest, expires_at) = (weir_control::signup_digest(&token), now.plus_ms(TOKEN_MS));
     let issued = tx.signups().issue(email.as_str(), &digest, now, expires_at).await;
     let signup = issued.context("issue the token")?;
-    let signup = signup.with_context(|| format!("no sign-up of {email} waits"))?;
+    let signup = signup.with_context(|| format!("no pending sign-up of {email}"))?;
     let entry = NewAudit {
         id: AuditId::new(now, edge::random_u128()),
         tenant_id: None,

@@ -47,7 +47,9 @@ pub(crate) async fn confirm(
     };
     throttle.refund(&attempt).await;
     if !tx.second_factors().confirm(person.user_id, step, now).await? {
-        return Err(Problem::new(ErrorCode::Conflict, "the secret was confirmed meanwhile").into());
+        return Err(
+            Problem::new(ErrorCode::Conflict, "the secret has already been confirmed").into()
+        );
     }
     let (digests, codes) = second_factor::new_recovery_codes(&control);
     tx.second_factors().replace_recovery_codes(person.user_id, &digests).await?;

@@ -90,7 +90,7 @@ fn fields(line: usize, text: &str, separator: char) -> Result<Vec<Field>, Wrong>
         let end = || text.chars().count() + 1;
         let column = rest.peek().map_or_else(end, |(column, _)| *column);
         if fields.len() >= FIELDS_MAX {
-            return Err(Wrong::at(line, column, format!("there may be {FIELDS_MAX} fields")));
+            return Err(Wrong::at(line, column, format!("must have at most {FIELDS_MAX} fields")));
         }
         let mut field = Field { column, text: String::new() };
         if rest.next_if(|(_, sign)| *sign == '"').is_some() {

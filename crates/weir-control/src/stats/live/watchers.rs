@@ -72,7 +72,7 @@ impl Live {
         let mut tenants = self.lock();
         let of_tenant = tenants.get(&tenant_id).map_or(0, |watched| watched.turns.receiver_count());
         if count(&tenants) >= WATCHERS_MAX || of_tenant >= WATCHERS_OF_TENANT_MAX {
-            return Err(Problem::unavailable("too many are watching; try again later"));
+            return Err(Problem::unavailable("too many open live streams; try again later"));
         }
         let watched = tenants.entry(tenant_id).or_insert_with(|| {
             let (turns, _) = broadcast::channel(16);
