@@ -280,7 +280,7 @@ impl Follower {
             }
             Ok(Some(snapshot)) => self.start_from(snapshot).await,
             Ok(None) => {
-                tracing::warn!("no rulebook yet: Postgres is unreachable and there is no snapshot")
+                tracing::warn!("no rulebook yet: Postgres is unreachable and there is no snapshot");
             }
             Err(error) => {
                 self.state.meters.rulebook.failed();
