@@ -23,6 +23,7 @@ mod options;
 mod request;
 mod reservation;
 mod signature;
+pub mod testing;
 mod transport;
 
 pub use address::{AddressOptions, client_address};

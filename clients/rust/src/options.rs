@@ -41,6 +41,9 @@ pub enum OnError {
 /// A function that chooses by the failure and the request.
 pub(crate) type ChooseFn = dyn Fn(&Error, &CheckRequest) -> Choice + Send + Sync;
 pub(crate) type Traceparent = Arc<dyn Fn() -> Option<String> + Send + Sync>;
+/// Answers a request in place of a gate, by its path and body, with a status and a body.
+pub(crate) type InMemory =
+    Arc<dyn Fn(&str, Option<&[u8]>) -> Result<(u16, Vec<u8>), Error> + Send + Sync>;
 pub(crate) type OnDegraded = Arc<dyn Fn(&Error) + Send + Sync>;
 pub(crate) type Random = Arc<dyn Fn() -> f64 + Send + Sync>;
 pub(crate) type Now = Arc<dyn Fn() -> Instant + Send + Sync>;
@@ -90,6 +93,7 @@ pub struct Options {
     pub(crate) on_degraded: OnDegraded,
     pub(crate) traceparent: Traceparent,
     pub(crate) http: Option<reqwest::Client>,
+    pub(crate) in_memory: Option<InMemory>,
     pub(crate) now: Now,
     pub(crate) sleep: Sleep,
 }
@@ -112,6 +116,7 @@ impl Options {
             on_degraded: Arc::new(|_| {}),
             traceparent: Arc::new(|| None),
             http: None,
+            in_memory: None,
             now: Arc::new(Instant::now),
             sleep: Arc::new(|pause| Box::pin(tokio::time::sleep(pause))),
         }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
 
 use crate::error::{Error, Kind};
-use crate::options::{Options, Traceparent, WrongOption};
+use crate::options::{InMemory, Options, Traceparent, WrongOption};
 
 /// The longest answer that is read: more than a batch of 100 checks with the most limits.
 const BODY_MAX: usize = 8 << 20;
@@ -28,6 +28,7 @@ pub(crate) struct Transport {
     url: String,
     timeout: Duration,
     traceparent: Traceparent,
+    in_memory: Option<InMemory>,
 }
 
 impl fmt::Debug for Transport {
@@ -71,8 +72,8 @@ impl Transport {
             built.map_err(|_| WrongOption("url: TLS is not available"))
         };
         let http = options.http.clone().map_or_else(own, Ok)?;
-        let Options { url, timeout, traceparent, .. } = options.clone();
-        Ok(Self { http, headers, url, timeout, traceparent })
+        let Options { url, timeout, traceparent, in_memory, .. } = options.clone();
+        Ok(Self { http, headers, url, timeout, traceparent, in_memory })
     }
 
     /// Posts a request, and returns the answer if it has the status of a decision.
@@ -129,6 +130,9 @@ impl Transport {
     }
 
     async fn exchange(&self, call: &Call<'_>, text: Option<Vec<u8>>) -> Result<Reply, Error> {
+        if let Some(reply) = &self.in_memory {
+            return reply(call.path, text.as_deref());
+        }
         let url = format!("{}{}", self.url, call.path);
         let mut request = self.http.request(call.method.clone(), url).headers(self.headers.clone());
         if let Some(traceparent) = call.traceparent.clone().or_else(|| (self.traceparent)()) {

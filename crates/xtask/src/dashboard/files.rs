@@ -192,8 +192,8 @@ fn copy_into(file: &Path, base: &Path, folder: &Path) -> Result<()> {
 const FIRST_BYTES_MAX: u64 = 430_000;
 /// The most bytes of each file that is fetched later.
 const PART_BYTES_MAX: u64 = 120_000;
-/// The most bytes of the first page and all parts: 1,060 KiB.
-const ALL_BYTES_MAX: u64 = 1_085_440;
+/// The most bytes of the first page and all parts: 1,072 KiB.
+const ALL_BYTES_MAX: u64 = 1_097_728;
 /// How the names of the parts begin that are fetched later.
 const PART: &str = "part";
 /// The name of parts that groups of pages share.
