@@ -65,7 +65,7 @@ const NUMBERS: [&str; 3] = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-rat
 /// The headers of a refusal.
 const RETRIES: [&str; 2] = ["retry-after", "x-ratelimit-retry-after"];
 
-/// What the limits around a service have written into its response, from the innermost outwards. An extension of the response.
+/// The state of the headers that the limits around a service have written into its response, from the innermost outwards. An extension of it.
 #[derive(Debug, Clone, Copy, Default)]
 struct Written {
     /// Of the limit whose `X-RateLimit-*` the response has.
