@@ -349,7 +349,7 @@ mod tests {
                 limit[parameter.name] = match parameter.input {
                     Input::CountDenied => true.into(),
                     Input::Period => "none".into(),
-                    Input::EndsAt => "2026-12-31T00:00:00.000Z".into(),
+                    Input::EndsAt => "2026-12-31T00:00:00Z".into(),
                     Input::TimeZone => "UTC".into(),
                     _ => 1.into(),
                 };

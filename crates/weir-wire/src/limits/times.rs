@@ -42,6 +42,8 @@ mod tests {
                     "period" => "day".into(),
                     "time_zone" => "UTC".into(),
                     "anchor_day" => 1.into(),
+                    // Of quotas that never renew only.
+                    "ends_at" => continue,
                     _ => 300.into(),
                 };
             }
