@@ -106,7 +106,11 @@ pub(crate) fn add_headers<B>(answer: &Answer, with_headers: bool, response: &mut
         if replaces {
             remaining = Some(left);
             for name in NUMBERS {
-                headers.insert(name, own[name].clone());
+                match own.get(name) {
+                    Some(value) => headers.insert(name, value.clone()),
+                    // A quota that never renews has no reset.
+                    None => headers.remove(name),
+                };
             }
         }
     }

@@ -65,7 +65,8 @@ class Headers:
             first = self.remaining is None and all(existing(name) is None for name in NUMBERS)
             if first or (self.remaining is not None and not self.refused and remaining <= self.remaining):
                 self.remaining = remaining
-                found |= {name: own[name] for name in NUMBERS}
+                # A quota that never renews has no reset.
+                found |= {name: own[name] for name in NUMBERS if name in own}
         self.refused = self.refused or not answer.allowed
         return found
 
