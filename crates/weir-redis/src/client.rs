@@ -6,6 +6,7 @@ mod access;
 mod address;
 mod cluster;
 mod queried;
+mod sentinel_events;
 mod sentinels;
 mod server_address;
 mod unsuitable;
@@ -16,8 +17,8 @@ use std::time::Duration;
 
 use redis::aio::{MultiplexedConnection, PubSub};
 use redis::{AsyncConnectionConfig, ProtocolVersion, PushInfo, PushKind, Role};
-use tokio::sync::Notify;
-use tokio::time::sleep;
+use tokio::sync::{Notify, watch};
+use tokio::time::{sleep, timeout};
 
 use self::access::Transport;
 use self::address::Address;
@@ -41,7 +42,7 @@ pub struct Client {
 #[derive(Debug)]
 enum Target {
     Server(redis::Client),
-    Sentinels(Sentinels),
+    Sentinels(Box<Sentinels>),
     Cluster(Cluster),
 }
 
@@ -62,7 +63,7 @@ const COMPARE_EVERY: Duration = Duration::from_secs(1);
 /// The age up to which their answer is used for that comparison.
 const COMPARED_AGE: Duration = Duration::from_millis(900);
 /// The same interval while Sentinels replace the primary: what the old one still admits, the new one does not count.
-const COMPARE_EVERY_WHILE_MOVING: Duration = Duration::from_millis(100);
+const COMPARE_EVERY_WHILE_MOVING: Duration = Duration::from_millis(20);
 /// The age up to which it is used for a new connection.
 const CONNECT_AGE: Duration = Duration::from_millis(100);
 
@@ -73,7 +74,9 @@ impl Client {
         let transport = Transport { authority };
         let target = match Address::parse(url)? {
             Address::Server(info) => Target::Server(transport.client(*info)?),
-            Address::Sentinels(address) => Target::Sentinels(Sentinels::new(*address, transport)?),
+            Address::Sentinels(address) => {
+                Target::Sentinels(Box::new(Sentinels::new(*address, transport)?))
+            }
             Address::Cluster(address) => Target::Cluster(Cluster::new(*address, transport)),
         };
         Ok(Self { target: Arc::new(target), scope: Scope::Any })
@@ -183,11 +186,24 @@ impl Client {
         if server.0.is_none() {
             return std::future::pending().await;
         }
+        let mut events = self.failover_events();
         let mut age_max = COMPARED_AGE;
         while self.is_current_by(server, age_max).await {
-            let moving = self.moving().await;
-            age_max = if moving { COMPARE_EVERY_WHILE_MOVING / 2 } else { COMPARED_AGE };
-            sleep(if moving { COMPARE_EVERY_WHILE_MOVING } else { COMPARE_EVERY }).await;
+            if self.moving().await {
+                sleep(COMPARE_EVERY_WHILE_MOVING).await;
+                age_max = COMPARE_EVERY_WHILE_MOVING / 2;
+            } else {
+                let event = timeout(COMPARE_EVERY, changed(&mut events)).await.is_ok();
+                age_max = if event { Duration::ZERO } else { COMPARED_AGE };
+            }
+        }
+    }
+
+    /// A receiver of the Sentinels' events, if Sentinels name the primary.
+    fn failover_events(&self) -> Option<watch::Receiver<()>> {
+        match &*self.target {
+            Target::Sentinels(sentinels) => Some(sentinels.events()),
+            Target::Server(_) | Target::Cluster(_) => None,
         }
     }
 
@@ -247,6 +263,14 @@ impl Scope {
             Self::Slot(slot) => map.primary_of(*slot) == Some(primary),
             Self::Node(node) => node == primary,
         }
+    }
+}
+
+/// Waits for the next event: for ever, if there are none.
+async fn changed(events: &mut Option<watch::Receiver<()>>) {
+    let Some(events) = events else { return std::future::pending().await };
+    if events.changed().await.is_err() {
+        std::future::pending::<()>().await;
     }
 }
 

@@ -29,6 +29,11 @@ impl QueriedServer {
         Self { client, connection: Mutex::default() }
     }
 
+    /// A client for connections of other use.
+    pub(super) fn client(&self) -> redis::Client {
+        self.client.clone()
+    }
+
     /// Sends these commands. Connects first if there is no connection.
     pub(super) async fn query<T: FromRedisValue>(
         &self,

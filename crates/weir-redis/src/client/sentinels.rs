@@ -2,16 +2,23 @@
 //!
 //! All Sentinels are queried at once, and the answer with the newest configuration counts. So one that is cut off together
 //! with a previous primary cannot lead clients back to it.
+//!
+//! During a planned failover the previous primary serves on, and the Sentinels notice only once per second that the replica
+//! they selected has become the primary. So that replica is asked for its role: what the previous primary admits after the
+//! promotion, the new one does not count.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 use std::time::Duration;
 
-use tokio::sync::Mutex;
+use redis::Role;
+use tokio::sync::{Mutex, watch};
 use tokio::time::Instant;
 
 use super::access::{Access, Transport};
 use super::address::SentinelAddress;
 use super::queried::{QueriedServer, all_in_time};
+use super::sentinel_events::SentinelEvents;
 use super::server_address::ServerAddress;
 use crate::error::RedisError;
 
@@ -22,6 +29,7 @@ pub(super) struct Sentinels {
     access: Access,
     /// One query serves all callers that wait meanwhile.
     known: Mutex<Known>,
+    events: OnceLock<SentinelEvents>,
 }
 
 #[derive(Debug, Default)]
@@ -31,10 +39,21 @@ struct Known {
     asked: Option<(Instant, Option<RedisError>)>,
     /// Whether a Sentinel led a failover then.
     moving: bool,
+    /// The replica that they selected, and whether it is a primary.
+    selected: Option<Selected>,
 }
 
+#[derive(Debug)]
+struct Selected {
+    address: ServerAddress,
+    server: QueriedServer,
+    promoted: bool,
+}
+
+/// The fields of a server.
+type Fields = HashMap<String, String>;
 /// The fields of a primary, and its address.
-type Addresses = (HashMap<String, String>, (String, u16));
+type Addresses = (Fields, (String, u16));
 
 /// The answer of one Sentinel.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +69,8 @@ struct Answer {
 const UNKNOWN_NAME: &str = "No such master";
 /// The flag of a primary that a Sentinel is replacing.
 const FAILING_OVER: &str = "failover_in_progress";
+/// The flag of the replica that a Sentinel selected as the next primary.
+const SELECTED: &str = "promoted";
 
 impl Sentinels {
     pub(super) fn new(
@@ -61,7 +82,7 @@ impl Sentinels {
         let nodes =
             sentinels.into_iter().map(sentinel).collect::<Result<_, redis::RedisError>>()?;
         let access = Access { settings, tls, transport };
-        Ok(Self { nodes, name, access, known: Mutex::default() })
+        Ok(Self { nodes, name, access, known: Mutex::default(), events: OnceLock::new() })
     }
 
     pub(super) fn name(&self) -> &str {
@@ -86,6 +107,12 @@ impl Sentinels {
         self.access.client_of(primary)
     }
 
+    /// A receiver that sees from now on when a Sentinel begins or ends a failover.
+    pub(super) fn events(&self) -> watch::Receiver<()> {
+        let clients = || self.nodes.iter().map(QueriedServer::client);
+        self.events.get_or_init(|| SentinelEvents::subscribe(clients())).receiver()
+    }
+
     /// The present primary, from an answer that is not older than this. While no Sentinel answers, the last known primary.
     pub(super) async fn primary(&self, age_max: Duration) -> Result<ServerAddress, RedisError> {
         let mut known = self.known.lock().await;
@@ -100,13 +127,49 @@ impl Sentinels {
                 }
                 known.answer = Some(newest);
             }
+            self.follow_selected(&mut known).await;
             known.asked = Some((Instant::now(), error));
         }
-        match (&known.answer, &known.asked) {
-            (Some(answer), _) => Ok(answer.primary.clone()),
-            (None, Some((_, Some(error)))) => Err(error.clone()),
-            (None, _) => Err(RedisError::Away),
+        let promoted = known.selected.as_ref().filter(|selected| selected.promoted);
+        match (promoted, &known.answer, &known.asked) {
+            (Some(selected), ..) => Ok(selected.address.clone()),
+            (None, Some(answer), _) => Ok(answer.primary.clone()),
+            (None, None, Some((_, Some(error)))) => Err(error.clone()),
+            (None, None, _) => Err(RedisError::Away),
         }
+    }
+
+    /// Finds during a failover whether the replica that the Sentinels selected has become the primary.
+    async fn follow_selected(&self, known: &mut Known) {
+        if !known.moving {
+            known.selected = None;
+            return;
+        }
+        if known.selected.is_none() {
+            known.selected = self.query_selected().await;
+        }
+        if let Some(selected) = &mut known.selected {
+            let role = selected.server.query(redis::pipe().cmd("ROLE")).await;
+            // Without an answer, it stays what it was.
+            if let Ok((role,)) = role {
+                selected.promoted = matches!(role, Role::Primary { .. });
+            }
+        }
+    }
+
+    /// The replica that the Sentinel which leads the failover selected. `None` if there is none yet, or if the user of the
+    /// Sentinels is not permitted to ask.
+    async fn query_selected(&self) -> Option<Selected> {
+        let mut command = redis::pipe();
+        command.cmd("SENTINEL").arg("REPLICAS").arg(&self.name);
+        let queries = self.nodes.iter().map(|sentinel| sentinel.query::<(Vec<Fields>,)>(&command));
+        let (answers, _) = all_in_time(queries).await;
+        let mut replicas = answers.iter().flat_map(|(replicas,)| replicas);
+        let selected = replicas.find(|replica| has_flag(replica, SELECTED))?;
+        let port = selected.get("port")?.parse().ok()?;
+        let address = ServerAddress { host: selected.get("ip")?.clone(), port };
+        let server = QueriedServer::new(self.client_of(&address).ok()?);
+        Some(Selected { address, server, promoted: false })
     }
 
     /// Whether a Sentinel led a failover when they were last queried.
@@ -137,8 +200,12 @@ async fn query(sentinel: &QueriedServer, name: &str) -> Result<Answer, RedisErro
     let (state, (host, port)): Addresses = sentinel.query(&both).await?;
     let epoch = state.get("config-epoch").and_then(|epoch| epoch.parse().ok());
     let epoch = epoch.ok_or(RedisError::BadReply("a sentinel without an epoch"))?;
-    let moving = state.get("flags").is_some_and(|flags| flags.contains(FAILING_OVER));
+    let moving = has_flag(&state, FAILING_OVER);
     Ok(Answer { epoch, primary: ServerAddress { host, port }, moving })
+}
+
+fn has_flag(server: &Fields, flag: &str) -> bool {
+    server.get("flags").is_some_and(|flags| flags.split(',').any(|present| present == flag))
 }
 
 /// The answer with the newest configuration, or `None` if it is older than the known one. A majority of the Sentinels can

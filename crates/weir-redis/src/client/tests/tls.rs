@@ -71,6 +71,6 @@ async fn failover_is_followed_over_tls_with_a_trusted_certificate_only() {
     let before = fixture.primary().await;
     fixture.group.servers()[before].kill().expect("it ran");
     caller.until_decided(&consume(tenant, &rules), 20).await;
-    assert_ne!(fixture.primary().await, before);
+    fixture.until_replaced(before).await;
     assert!(fixture.calls(1 - before) >= 20, "the new primary decides");
 }
