@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use weir_local::Relay;
 
 use crate::harness::{
     GateSettings, Rule, Server, Stack, Tenant, millis, print, seconds, shared, until,
@@ -51,6 +52,34 @@ async fn change_is_in_force_on_both_gates_within_100_ms_of_the_answer() {
     // change may wait for the timer.
     assert!(taken[taken.len() / 4] < PROMISED, "{taken:?}");
     assert!(median < millis(1_000), "{taken:?}");
+}
+
+/// Prints the times of docs/operate/postgres.md. The bound that is asserted is that of a lost signal.
+#[tokio::test]
+async fn gate_far_from_postgres_follows() {
+    let stack = shared().await;
+    let relay = Relay::start(stack.postgres.port()).expect("a relay starts");
+    let database_url = Some(stack.through(&relay, &stack.gate_url()));
+    let far = stack.gate(GateSettings { database_url, ..GateSettings::default() });
+    stack.until_ready(&far).await;
+    let tenant = Tenant::sign_up(stack).await;
+    let mut rule = tenant.rule(&limited_to(300)).await;
+    tenant.settled_on(&far, rule.version).await;
+    let mut limit = 300;
+    for round_trip in [50, 100, 150, 200] {
+        relay.set_round_trip(millis(round_trip));
+        let mut taken = Vec::new();
+        for _ in 0..3 {
+            limit += 1;
+            rule = tenant.put(&rule, &limited_to(limit)).await;
+            taken.push(in_force(&tenant, &far, limit, Instant::now()).await);
+        }
+        taken.sort_unstable();
+        print(&format!("at a round trip of {round_trip} ms in force after {taken:?}"));
+        assert!(taken[1] < PROMISED_WITHOUT_SIGNAL + SLACK, "{taken:?}");
+    }
+    stack.until_ready(&far).await;
+    assert_eq!(far.stop(), 0);
 }
 
 #[tokio::test]

@@ -60,6 +60,29 @@ async fn subjects_of_two_attributes_do_not_run_into_each_other() {
     }
 }
 
+/// the rule of docs/rules.md for sign-ins, attacked with six spellings of one account.
+#[tokio::test]
+async fn another_spelling_of_an_account_is_no_new_attempt() {
+    const SPELLINGS: [&str; 6] = [
+        "alice@example.com",
+        "Alice@Example.com",
+        "ALICE@EXAMPLE.COM",
+        " alice@example.com",
+        "alice@example.com  ",
+        "\u{ff41}lice@example.com",
+    ];
+    let tenant = Tenant::sign_up(shared().await).await;
+    let per_account = json!([{ "attribute": "user", "as": "email" }]);
+    tenant.rule(&with(hourly("sign-ins-per-account", 5), "count_by", per_account)).await;
+    let mut admitted = 0;
+    for attempt in 0..30 {
+        let reply = tenant.check(attempt % 2, &of(SPELLINGS[attempt % SPELLINGS.len()])).await;
+        admitted += usize::from(reply.status == 200);
+    }
+    assert_eq!(admitted, 5);
+    tenant.check(0, &of("bob@example.com")).await.expect(200);
+}
+
 #[tokio::test]
 async fn control_characters_are_refused_and_take_nothing() {
     let tenant = Tenant::sign_up(shared().await).await;
