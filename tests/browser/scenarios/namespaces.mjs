@@ -15,6 +15,8 @@ await scenario("namespaces", async ({ page, shoot }) => {
     });
     await signIn(page, { ...owner, next: `/t/${owner.tenant}/overview` });
     await heading(page, "Overview");
+    await namesUnmatched(page);
+    await shoot("namespaces-unmatched");
     const subjects = page.getByRole("region", { name: "Most denied subjects" });
     await subjects.getByRole("link", { name: "user u-jobs" }).waitFor();
     await page.getByRole("combobox", { name: "Namespace" }).selectOption("api");
@@ -53,6 +55,24 @@ async function prepare(namespace, name) {
     const { secret } = await api("POST", `${home}/keys`, { name, scopes: ["check"] }, owner);
     const body = { namespace, attributes: { user: `u-${namespace}` } };
     for (const allowed of [true, false]) assert.equal((await check(stack.gates[0], secret, body)).allowed, allowed);
+    // Nothing counts these: the attribute is missing, and the name of the namespace is misspelled.
+    for (const unmatched of [{ namespace, attributes: { usr: "u" } }, { namespace: `${namespace}x`, attributes: body.attributes }]) {
+        assert.deepEqual((await check(stack.gates[0], secret, unmatched)).limits, []);
+    }
+}
+
+/** Overview and rules tell which checks met no rule, and why; the sentence leads to the tester. */
+async function namesUnmatched(page) {
+    const section = page.getByRole("region", { name: "Checks that met no rule" });
+    const sentences = ["api: 1 check (33%) met no rule: attribute user was missing in 1.", "apix: 1 check met no rule: the namespace had no rules."];
+    for (const sentence of sentences) await section.getByText(sentence).waitFor();
+    await page.getByRole("link", { name: "Rules", exact: true }).click();
+    await heading(page, "Rules");
+    for (const sentence of sentences) await section.getByText(sentence).waitFor();
+    await section.getByRole("link", { name: "Test a request" }).first().click();
+    await heading(page, "Test");
+    await page.getByRole("link", { name: "Overview", exact: true }).click();
+    await heading(page, "Overview");
 }
 
 /** The choice of rules has this one alone. */

@@ -46,8 +46,22 @@ async function byPointer(page, picture, says) {
     await click(0.5);
     await says("3 of 3 requests allowed, 0 denied. Peak: 3 per minute.");
 
-    await page.getByRole("group", { name: "Limit" }).getByLabel("Algorithm").selectOption({ label: "Calendar quota" });
+    const limit = page.getByRole("group", { name: "Limit" });
+    await limit.getByLabel("Algorithm").selectOption({ label: "Calendar quota" });
     await picture.getByText("The preview uses months of 30 days").waitFor();
+    await neverRenews(limit);
+}
+
+/** A quota shows the fields of its period: the calendar, or the end of one that never renews. */
+async function neverRenews(limit) {
+    await limit.getByLabel("Time zone").waitFor();
+    assert.equal(await limit.getByLabel("Ends at").count(), 0);
+    await limit.getByLabel("Period").selectOption({ label: "Never renews" });
+    await limit.getByLabel("Ends at").fill("tomorrow");
+    assert.equal(await limit.getByLabel("Time zone").count(), 0);
+    await limit.getByText("must be a time", { exact: false }).waitFor();
+    await limit.getByLabel("Ends at").fill("2027-01-01T00:00:00Z");
+    await limit.getByText("must be a time", { exact: false }).waitFor({ state: "detached" });
 }
 
 /** With the keyboard only: another traffic pattern, requests in two slots, and the table. */

@@ -103,6 +103,16 @@ fn parameters(editor: Editor, row: u32, algorithm: AlgorithmName) -> AnyView {
 fn field(editor: Editor, row: u32, parameter: &'static Parameter) -> AnyView {
     let label = parameter.label;
     match parameter.input {
+        Input::TimeZone | Input::AnchorDay => {
+            let has_calendar = has_calendar(editor, row);
+            let field = move || has_calendar.get().then(|| calendar_field(editor, row, parameter));
+            field.into_any()
+        }
+        Input::EndsAt => {
+            let never_renews = never_renews(editor, row);
+            let field = move || never_renews.get().then(|| end_field(editor, row, label));
+            field.into_any()
+        }
         Input::Units => {
             let value = text(editor, row, units_name, |limit| &mut limit.units);
             view! { <TextField short=true label value problem=editor.limit_problem(row, units_name) /> }
@@ -131,29 +141,52 @@ fn field(editor: Editor, row: u32, parameter: &'static Parameter) -> AnyView {
             view! { <Checkbox label value=denied /> }.into_any()
         }
         Input::Period => view! { <PeriodField editor row label /> }.into_any(),
-        Input::TimeZone => {
-            let value = text(editor, row, |_| "time_zone", |limit| &mut limit.time_zone);
-            let rejected = editor.limit_problem(row, |_| "time_zone");
-            let unknown = move || value.value.with(|zone| !is_time_zone(zone.trim()));
-            let problem = Signal::derive(move || {
-                rejected.get().or_else(|| unknown().then(|| UNKNOWN_ZONE.to_owned()))
-            });
-            view! { <TextField label value problem hint="For example UTC or Europe/Berlin" /> }
-                .into_any()
-        }
-        Input::AnchorDay => {
-            let value = text(editor, row, |_| "anchor_day", |limit| &mut limit.anchor_day);
-            let problem = editor.limit_problem(row, |_| "anchor_day");
-            view! { <TextField short=true label value problem hint="1 means Monday, the 1st, or 1 January" /> }
-                .into_any()
-        }
-        Input::EndsAt => {
-            let value = text(editor, row, |_| "ends_at", |limit| &mut limit.ends_at);
-            let problem = editor.limit_problem(row, |_| "ends_at");
-            view! { <TextField label value problem hint="Only if it never renews, like 2026-12-31T00:00:00Z" /> }
-                .into_any()
-        }
     }
+}
+
+/// Whether the periods of a quota have a calendar. A time zone that is unknown can be corrected in any case.
+fn has_calendar(editor: Editor, row: u32) -> Memo<bool> {
+    quota_has(editor, row, |limit| {
+        limit.period != Period::None || !is_time_zone(limit.time_zone.trim())
+    })
+}
+
+fn never_renews(editor: Editor, row: u32) -> Memo<bool> {
+    quota_has(editor, row, |limit| limit.period == Period::None)
+}
+
+fn quota_has(editor: Editor, row: u32, property: fn(&LimitRow) -> bool) -> Memo<bool> {
+    Memo::new(move |_| {
+        editor
+            .form
+            .with(|form| form.limits.iter().find(|limit| limit.row == row).is_some_and(property))
+    })
+}
+
+/// A field that says when the periods of a quota begin.
+fn calendar_field(editor: Editor, row: u32, parameter: &'static Parameter) -> AnyView {
+    let label = parameter.label;
+    if parameter.input == Input::AnchorDay {
+        let value = text(editor, row, |_| "anchor_day", |limit| &mut limit.anchor_day);
+        let problem = editor.limit_problem(row, |_| "anchor_day");
+        return view! { <TextField short=true label value problem hint="1 means Monday, the 1st, or 1 January" /> }
+            .into_any();
+    }
+    let value = text(editor, row, |_| "time_zone", |limit| &mut limit.time_zone);
+    let rejected = editor.limit_problem(row, |_| "time_zone");
+    let unknown = move || value.value.with(|zone| !is_time_zone(zone.trim()));
+    let problem = Signal::derive(move || {
+        rejected.get().or_else(|| unknown().then(|| UNKNOWN_ZONE.to_owned()))
+    });
+    view! { <TextField label value problem hint="For example UTC or Europe/Berlin" /> }.into_any()
+}
+
+/// The end of a quota that never renews.
+fn end_field(editor: Editor, row: u32, label: &'static str) -> AnyView {
+    let value = text(editor, row, |_| "ends_at", |limit| &mut limit.ends_at);
+    let problem = editor.limit_problem(row, |_| "ends_at");
+    view! { <TextField label value problem hint="Optional, like 2026-12-31T00:00:00Z" /> }
+        .into_any()
 }
 
 #[component]
