@@ -61,7 +61,7 @@ async function prepare(namespace, name) {
     }
 }
 
-/** Overview and rules tell which checks met no rule, and why; the sentence leads to the tester. */
+/** Overview and rules name the checks that met no rule, with the reasons; the sentence leads to the tester. */
 async function namesUnmatched(page) {
     const section = page.getByRole("region", { name: "Checks that met no rule" });
     const sentences = ["api: 1 check (33%) met no rule: attribute user was missing in 1.", "apix: 1 check met no rule: the namespace had no rules."];
