@@ -6,7 +6,7 @@
 //!   that make no progress, and a maximum age.
 //! - The bytes of bodies that requests in progress hold are bounded by connection and by address, and the control frames of
 //!   an HTTP/2 connection by its requests.
-//! - HTTP/1.1 heads are checked strictly before they are parsed. HTTP/2 needs prior knowledge.
+//! - HTTP/1.1 heads are checked strictly before they are parsed. HTTP/2 needs prior knowledge, or TLS.
 //! - Requests that have waited too long for this process are refused with 503 at once.
 //! - On shutdown connections in the backlog are still accepted, then the port closes. Each connection ends with its next
 //!   answer, or soon if it is idle, and connections left at the deadline are cut.
@@ -34,6 +34,7 @@ pub use self::bind::{BACKLOG, bind};
 pub use self::body_budget::OverBudget;
 pub use self::meters::ListenerMeters;
 pub use self::settings::ServeSettings;
+pub use self::tls::{Tls, TlsError, TlsFiles};
 
 mod answer;
 mod bind;
@@ -53,6 +54,7 @@ mod rarely;
 mod registry;
 mod settings;
 mod shared;
+mod tls;
 mod transport;
 
 /// The most refused connections that are answered at a time; the others are closed without an answer.

@@ -7,6 +7,7 @@ use clap_complete::Shell;
 
 mod audit;
 mod capacity;
+mod certificate;
 mod check_redis;
 mod config;
 mod dashboard;

@@ -33,7 +33,7 @@ use crate::config::{
 use crate::decisions::Delivery;
 use crate::running::Running;
 use crate::telemetry::{self, Lines};
-use crate::{dashboard, descriptors, edge, lifecycle, migrate, operations};
+use crate::{certificate, dashboard, descriptors, edge, lifecycle, migrate, operations};
 
 /// The pause between two checks of a login's rights while Postgres is unavailable.
 const CONFINE_EVERY: Duration = Duration::from_secs(1);
@@ -332,7 +332,9 @@ fn run_rate_limit_service(
         stop.run_until_cancelled(health).await;
     });
     let meters = Arc::new(ListenerMeters::default());
+    let tls = certificate::start(settings.rls_tls.as_ref(), false, running)?;
     let settings = ServeSettings {
+        tls,
         http1: false,
         // A call has a few KiB.
         body_bytes_per_connection_max: 4 << 20,
@@ -363,7 +365,9 @@ fn run_plane(
     let meters = Arc::new(ListenerMeters::default());
     let plane = plane.with_meters(name, Arc::clone(&meters)).unready_after(running.leaving.clone());
     let (public, stop) = (plane.clone().serving(surface), running.stop.clone());
-    running.spawn(name, serve(listener, public, settings.serve_settings(meters), stop));
+    let tls = certificate::start(settings.tls.as_ref(), true, running)?;
+    let settings = ServeSettings { tls, ..settings.serve_settings(meters) };
+    running.spawn(name, serve(listener, public, settings, stop));
     Ok(plane)
 }
 

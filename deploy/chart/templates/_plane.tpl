@@ -13,6 +13,13 @@
 {{- if $values.secrets.redis.caKey -}}
 {{- $_ := set $settings "WEIR_REDIS_CA_FILE" "/run/weir/redis/ca.crt" -}}
 {{- end -}}
+{{- with $values.secrets.tls -}}
+{{- if .existingSecret -}}
+{{- $_ := set $settings "WEIR_TLS_CERT_FILE" "/run/weir/tls/tls.crt" -}}
+{{- $_ := set $settings "WEIR_TLS_KEY_FILE" "/run/weir/tls/tls.key" -}}
+{{- if .rlsClientCaKey }}{{ $_ := set $settings "WEIR_RLS_CLIENT_CA_FILE" "/run/weir/tls/client_ca.crt" }}{{ end -}}
+{{- end -}}
+{{- end -}}
 {{- if eq .component "control" -}}
 {{- $_ := set $settings "WEIR_CONTROL_ADDR" "0.0.0.0:8080" -}}
 {{- $_ := set $settings "WEIR_JWT_KEY_FILE" "/run/weir/plane/jwt_key" -}}
@@ -103,6 +110,9 @@ spec:
         - { name: plane, mountPath: /run/weir/plane, readOnly: true }
         - { name: redis, mountPath: /run/weir/redis, readOnly: true }
         {{- include "weir.databaseCaMount" $root | nindent 8 }}
+        {{- if $root.Values.secrets.tls.existingSecret }}
+        - { name: tls, mountPath: /run/weir/tls, readOnly: true }
+        {{- end }}
         - { name: tmp, mountPath: /tmp }
         {{- if eq .component "gate" }}
         - { name: state, mountPath: /var/lib/weir }
@@ -122,6 +132,13 @@ spec:
     {{- include "weir.secretVolume" (dict "name" "redis" "secret" .existingSecret "items" $items) | nindent 4 }}
     {{- end }}
     {{- include "weir.databaseCaVolume" $root | nindent 4 }}
+    {{- with $root.Values.secrets.tls }}
+    {{- if .existingSecret }}
+    {{- $items := dict "tls.crt" .certificateKey "tls.key" .keyKey }}
+    {{- if .rlsClientCaKey }}{{ $_ := set $items "client_ca.crt" .rlsClientCaKey }}{{ end }}
+    {{- include "weir.secretVolume" (dict "name" "tls" "secret" .existingSecret "items" $items) | nindent 4 }}
+    {{- end }}
+    {{- end }}
     - { name: tmp, emptyDir: { sizeLimit: 64Mi } }
     {{- if and (eq .component "gate") (eq $plane.kind "Deployment") }}
     - { name: state, emptyDir: { sizeLimit: {{ $plane.state.size }} } }

@@ -11,6 +11,7 @@ use crate::harness::{
     GateSettings, Reply, Rule, Server, Tenant, seconds, send, shared, until, weir,
 };
 
+mod tls;
 mod traces;
 
 const FILES: [(&str, &str); 1] = [("rate-limit.yaml", "envoy.yaml")];

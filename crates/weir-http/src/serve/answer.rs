@@ -30,11 +30,11 @@ pub(super) async fn answer(
     (mut request, held): (Request<Body>, Option<Arc<Held>>),
 ) -> io::Result<Response> {
     let now = Instant::now();
-    let ServeSettings { trusted_proxies, connection_age_max, .. } = &shared.settings;
+    let ServeSettings { trusted_proxies, connection_age_max, tls, .. } = &shared.settings;
     let waited = state.waited(now);
     let in_progress = state.begin(now);
     let client = trusted_proxies.client(peer, request.headers());
-    let used_tls = trusted_proxies.used_tls(peer, request.headers());
+    let used_tls = tls.is_some() || trusted_proxies.used_tls(peer, request.headers());
     let version = request.version();
     let admitted = admit(shared, &request, waited, now);
     let mut response = match &admitted {

@@ -1,5 +1,6 @@
 //! One connection, from its first bytes to its end.
 
+use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,6 +21,7 @@ use super::http2_stream::Http2Stream;
 use super::rarely::rarely;
 use super::settings::ServeSettings;
 use super::shared::Shared;
+use super::tls::Stream;
 use super::transport::{Protocol, Transport};
 use crate::problem::Problem;
 
@@ -61,7 +63,9 @@ impl Connection {
 
     /// Answers a connection beyond the bounds of the listener.
     pub(super) async fn refuse(self, stream: TcpStream) {
-        let mut transport = self.transport(stream);
+        let deadline = self.shared.settings.first_bytes_deadline;
+        let opened = tokio::time::timeout(deadline, self.open(stream)).await;
+        let Ok(Ok(mut transport)) = opened else { return };
         let detail = "too many open connections";
         let answer = refusal_bytes(&self.shared, Problem::unavailable(detail)).await;
         if transport.write_all(&answer).await.is_ok() {
@@ -70,17 +74,16 @@ impl Connection {
     }
 
     async fn serve(&self, stream: TcpStream) {
-        let mut transport = self.transport(stream);
         let deadline = self.shared.settings.first_bytes_deadline;
         let detected = tokio::select! {
             biased;
-            detected = tokio::time::timeout(deadline, transport.detect_protocol()) => detected,
+            detected = tokio::time::timeout(deadline, self.detect(stream)) => detected,
             () = self.shared.closing.idle_end() => return,
         };
         let served = match detected {
-            Ok(Ok(Protocol::Http1)) if !self.shared.settings.http1 => return,
-            Ok(Ok(Protocol::Http1)) => self.http1(transport).await,
-            Ok(Ok(Protocol::Http2)) => self.http2(transport).await,
+            Ok(Ok((Protocol::Http1, _))) if !self.shared.settings.http1 => return,
+            Ok(Ok((Protocol::Http1, transport))) => self.http1(transport).await,
+            Ok(Ok((Protocol::Http2, transport))) => self.http2(transport).await,
             Ok(Err(_)) | Err(_) => return,
         };
         if let Err(error) = served {
@@ -88,8 +91,22 @@ impl Connection {
         }
     }
 
-    fn transport(&self, stream: TcpStream) -> Transport {
-        Transport::new(stream, self.shared.settings.write_deadline, &self.state)
+    async fn detect(&self, stream: TcpStream) -> io::Result<(Protocol, Transport)> {
+        let mut transport = self.open(stream).await?;
+        Ok((transport.detect_protocol().await?, transport))
+    }
+
+    /// Agrees on keys first, if the listener has TLS.
+    async fn open(&self, stream: TcpStream) -> io::Result<Transport> {
+        let settings = &self.shared.settings;
+        let stream = match &settings.tls {
+            None => Stream::Plain(stream),
+            Some(tls) => tls.accept(stream).await.inspect_err(|error| {
+                settings.meters.handshake_failed();
+                tracing::debug!(%error, peer = %self.peer, "TLS handshake failed");
+            })?,
+        };
+        Ok(Transport::new(stream, settings.write_deadline, &self.state))
     }
 
     async fn http1(&self, transport: Transport) -> hyper::Result<()> {

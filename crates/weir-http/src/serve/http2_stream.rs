@@ -88,6 +88,7 @@ mod tests {
     use tokio::net::{TcpListener, TcpStream};
 
     use super::super::connection_state::ConnectionState;
+    use super::super::tls::Stream;
     use super::*;
 
     #[tokio::test]
@@ -96,7 +97,7 @@ mod tests {
         let client = TcpStream::connect(listener.local_addr().expect("bound")).await;
         let (stream, _) = listener.accept().await.expect("a connection");
         let state = ConnectionState::new(Instant::now());
-        let transport = Transport::new(stream, Duration::from_secs(30), &state);
+        let transport = Transport::new(Stream::Plain(stream), Duration::from_secs(30), &state);
         let mut stream = Http2Stream::new(transport, Arc::default());
         for _ in 0..2 {
             let others: Vec<_> = (0..16).map(|_| tokio::spawn(async {})).collect();

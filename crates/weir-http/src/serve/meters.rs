@@ -17,6 +17,7 @@ pub struct ListenerMeters {
     evicted: AtomicU64,
     cut: AtomicU64,
     flooded: AtomicU64,
+    failed_handshakes: AtomicU64,
     malformed: AtomicU64,
     shed_waited: AtomicU64,
     shed_in_flight: AtomicU64,
@@ -66,6 +67,12 @@ impl ListenerMeters {
             &[("", &self.accept_failures)],
         );
         family(
+            "weir_tls_handshake_failures_total",
+            "counter",
+            "TLS handshakes that failed.",
+            &[("", &self.failed_handshakes)],
+        );
+        family(
             "weir_malformed_requests_total",
             "counter",
             "Requests refused by the strict parser.",
@@ -109,6 +116,10 @@ impl ListenerMeters {
     /// Counts an HTTP/2 connection with too many control frames.
     pub(super) fn flooded(&self) {
         self.flooded.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn handshake_failed(&self) {
+        self.failed_handshakes.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(super) fn accept_failed(&self) {

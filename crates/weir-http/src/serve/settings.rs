@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::meters::ListenerMeters;
+use super::tls::Tls;
 use crate::client_address::TrustedProxies;
 
 /// The bounds of a listener.
@@ -22,6 +23,8 @@ pub struct ServeSettings {
     pub write_deadline: Duration,
     /// The age at which a connection is asked to end. Half a minute later it is cut.
     pub connection_age_max: Duration,
+    /// The certificate. `None`: connections are not encrypted.
+    pub tls: Option<Arc<Tls>>,
     /// Whether connections of HTTP/1 are served, or closed.
     pub http1: bool,
     /// The most bytes of bodies that the requests in progress of one connection hold. A body beyond it fails.
@@ -57,6 +60,7 @@ impl Default for ServeSettings {
             idle_deadline: Duration::from_secs(30),
             write_deadline: Duration::from_secs(30),
             connection_age_max: Duration::from_hours(1),
+            tls: None,
             http1: true,
             body_bytes_per_connection_max: 16 << 20,
             body_bytes_per_address_max: 128 << 20,

@@ -9,10 +9,10 @@ use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
 
 use super::connection_state::{ConnectionState, ReadWaker};
+use super::tls::Stream;
 
 /// The first bytes of an HTTP/2 connection with prior knowledge.
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -27,10 +27,10 @@ pub(super) enum Protocol {
     Http2,
 }
 
-/// A TCP stream with its deadlines.
+/// A stream with its deadlines.
 #[derive(Debug)]
 pub(super) struct Transport {
-    stream: TcpStream,
+    stream: Stream,
     opening: [u8; PREFACE.len()],
     filled: usize,
     returned: usize,
@@ -43,11 +43,7 @@ pub(super) struct Transport {
 }
 
 impl Transport {
-    pub(super) fn new(
-        stream: TcpStream,
-        write_deadline: Duration,
-        state: &ConnectionState,
-    ) -> Self {
+    pub(super) fn new(stream: Stream, write_deadline: Duration, state: &ConnectionState) -> Self {
         let read_waker = state.read_waker();
         Self {
             stream,

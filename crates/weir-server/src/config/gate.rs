@@ -104,6 +104,7 @@ impl GateArgs {
     ) -> Option<GateSettings> {
         let (listener, database, redis) = shared;
         let listen = problems.address("WEIR_GATE_ADDR", &self.gate_addr);
+        let scheme = if listener.tls.is_some() { "https" } else { "http" };
         let rls = self.rls_addr.as_deref().filter(|text| !text.is_empty());
         let rls = rls.map(|text| problems.address("WEIR_RLS_ADDR", text));
         let dashboard_origins = problems.origins("WEIR_DASHBOARD_ORIGINS", &self.dashboard_origins);
@@ -116,8 +117,8 @@ impl GateArgs {
         Some(GateSettings {
             listen,
             rls,
+            url: self.gate_url.clone().unwrap_or_else(|| format!("{scheme}://{listen}")),
             listener,
-            url: self.gate_url.clone().unwrap_or_else(|| format!("http://{listen}")),
             database,
             redis: redis?,
             redis_budget,

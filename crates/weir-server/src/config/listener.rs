@@ -1,12 +1,13 @@
 //! Settings of the listeners, which both planes share.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
 use weir_http::client_address::{InvalidNetwork, TRUSTED_PROXIES_MAX, TrustedProxies};
-use weir_http::serve::{ListenerMeters, ServeSettings};
+use weir_http::serve::{ListenerMeters, ServeSettings, Tls, TlsFiles};
 
 use super::problems::Problems;
 
@@ -19,6 +20,15 @@ pub struct ListenerArgs {
     /// Addresses and networks of proxies whose `X-Forwarded-For` is believed, separated by commas
     #[arg(long, env = "WEIR_TRUSTED_PROXIES", default_value = "")]
     pub trusted_proxies: String,
+    /// File with the certificate of the planes and the rate limit service (PEM), which then speak TLS; default: plain
+    #[arg(long, env = "WEIR_TLS_CERT_FILE")]
+    pub tls_cert_file: Option<PathBuf>,
+    /// File with the key of that certificate (PEM)
+    #[arg(long, env = "WEIR_TLS_KEY_FILE")]
+    pub tls_key_file: Option<PathBuf>,
+    /// File with the authorities (PEM) whose certificates clients of the rate limit service must have; default: none needed
+    #[arg(long, env = "WEIR_RLS_CLIENT_CA_FILE")]
+    pub rls_client_ca_file: Option<PathBuf>,
     /// Maximum concurrent connections of each plane
     #[arg(long, env = "WEIR_CONNECTIONS_MAX", default_value = "8192")]
     pub connections_max: String,
@@ -41,6 +51,10 @@ pub struct ListenerSettings {
     pub connections_max: usize,
     pub connections_per_address_max: usize,
     pub overload_wait: Duration,
+    /// The certificate of the planes.
+    pub tls: Option<TlsFiles>,
+    /// The same of the rate limit service.
+    pub rls_tls: Option<TlsFiles>,
 }
 
 impl ListenerSettings {
@@ -53,6 +67,8 @@ impl ListenerSettings {
             connections_max,
             connections_per_address_max: connections_max,
             overload_wait: Duration::from_secs(1),
+            tls: None,
+            rls_tls: None,
         }
     }
 
@@ -73,6 +89,7 @@ impl ListenerSettings {
 impl Problems {
     pub(super) fn listener(&mut self, args: &ListenerArgs) -> ListenerSettings {
         let operations = args.operations_addr.as_deref();
+        let (tls, rls_tls) = self.tls(args);
         ListenerSettings {
             operations: operations.map(|text| self.address("WEIR_OPERATIONS_ADDR", text)),
             trusted_proxies: self.trusted_proxies(&args.trusted_proxies),
@@ -80,6 +97,8 @@ impl Problems {
             connections_per_address_max: self
                 .connections("WEIR_CONNECTIONS_PER_ADDRESS_MAX", &args.connections_per_address_max),
             overload_wait: self.overload_wait(&args.overload_wait_ms),
+            tls,
+            rls_tls,
         }
     }
 
@@ -91,6 +110,32 @@ impl Problems {
                 Duration::ZERO
             }
         }
+    }
+
+    /// The files of the planes and of the rate limit service, if they can be used.
+    fn tls(&mut self, args: &ListenerArgs) -> (Option<TlsFiles>, Option<TlsFiles>) {
+        let client_authority = args.rls_client_ca_file.clone();
+        let (certificate, key) = match (&args.tls_cert_file, &args.tls_key_file) {
+            (Some(certificate), Some(key)) => (certificate.clone(), key.clone()),
+            (None, None) => {
+                if client_authority.is_some() {
+                    self.add(
+                        "WEIR_RLS_CLIENT_CA_FILE needs WEIR_TLS_CERT_FILE and WEIR_TLS_KEY_FILE",
+                    );
+                }
+                return (None, None);
+            }
+            _ => {
+                self.add("WEIR_TLS_CERT_FILE and WEIR_TLS_KEY_FILE must both be set, or neither");
+                return (None, None);
+            }
+        };
+        let planes = TlsFiles { certificate, key, client_authority: None };
+        let rls = TlsFiles { client_authority, ..planes.clone() };
+        if let Err(error) = Tls::load(rls.clone(), false) {
+            self.add(format!("TLS of the listeners: {error}"));
+        }
+        (Some(planes), Some(rls))
     }
 
     fn trusted_proxies(&mut self, text: &str) -> TrustedProxies {

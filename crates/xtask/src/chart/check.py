@@ -190,8 +190,8 @@ def own_secrets(name, template):
     component = template["metadata"]["labels"]["app.kubernetes.io/component"]
     mounted = {volume["name"] for volume in template["spec"].get("volumes", []) if "secret" in volume}
     permitted = {
-        "control": {"plane", "redis", "database-ca"},
-        "gate": {"plane", "redis", "database-ca"},
+        "control": {"plane", "redis", "database-ca", "tls"},
+        "gate": {"plane", "redis", "database-ca", "tls"},
         "migrate": {"owner", "database-ca"},
         "test": {"key"},
     }[component]
