@@ -7,8 +7,8 @@ use weir_local::ScratchDir;
 
 use crate::harness::{Dev, MailServer, MailServerOptions, OidcServer, binary, print};
 
-/// Runs `tests/browser/scenarios` one after the other, all of them even if one fails. `cargo xtask setup` installs their
-/// dependencies.
+/// Runs all of `tests/browser/scenarios`, even if one fails, in two installations at the same time, because they mostly wait.
+/// `cargo xtask setup` installs their dependencies.
 #[tokio::test]
 async fn scenarios_pass_in_a_real_browser() {
     let browser = Path::new(env!("CARGO_MANIFEST_DIR")).join("browser");
@@ -17,6 +17,16 @@ async fn scenarios_pass_in_a_real_browser() {
         "{} has no node_modules: run `npm ci` there, or `cargo xtask test`",
         browser.display()
     );
+    let scenarios = scenarios(&browser.join("scenarios"));
+    assert!(!scenarios.is_empty(), "there are scenarios");
+    let part = |first| scenarios.iter().skip(first).step_by(2);
+    let failed = tokio::join!(run_all(&browser, part(0)), run_all(&browser, part(1)));
+    let failed = [failed.0, failed.1].concat();
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+/// Runs the scripts one after another against an installation of their own. Returns the output of those that failed.
+async fn run_all(browser: &Path, scripts: impl Iterator<Item = &PathBuf>) -> Vec<String> {
     let scratch = ScratchDir::create().expect("a scratch folder");
     let mail = MailServer::start(MailServerOptions::default()).await;
     let smtp_url = format!("smtp://127.0.0.1:{}", mail.port);
@@ -27,14 +37,12 @@ async fn scenarios_pass_in_a_real_browser() {
     let dev = Dev::start_with(scratch.path(), &args).await;
     // The folder of the screenshots, one for each page. Git ignores it.
     let screenshots = Path::new(env!("CARGO_MANIFEST_DIR")).join("../screenshots");
-    let scenarios = scenarios(&browser.join("scenarios"));
-    assert!(!scenarios.is_empty(), "there are scenarios");
     let mut failed = Vec::new();
-    for script in scenarios {
+    for script in scripts {
         let mut command = Command::new("node");
         command
-            .arg(&script)
-            .current_dir(&browser)
+            .arg(script)
+            .current_dir(browser)
             .env("SCREENSHOTS", &screenshots)
             .env("BASE_URL", dev.text("/control"))
             .env("EMAIL", dev.text("/email"))
@@ -54,7 +62,7 @@ async fn scenarios_pass_in_a_real_browser() {
             failed.push(format!("{}: {output}", script.display()));
         }
     }
-    assert!(failed.is_empty(), "{}", failed.join("\n"));
+    failed
 }
 
 /// The scripts, in the order of their names.

@@ -1,11 +1,14 @@
 //! `cargo xtask test`: every check and every test, the cheapest first. The last line printed is cargo's own summary.
 
+use std::num::NonZeroUsize;
+use std::thread;
+
 use anyhow::Result;
 
 use crate::bench::instructions;
 use crate::dashboard::{self, wasm_cargo};
 use crate::setup::{self, Purpose};
-use crate::workspace::{Mode, Workspace, call, step};
+use crate::workspace::{EMBED, Mode, Workspace, call, step};
 use crate::{
     chart, checkers, clients, dependencies, guide, image, layers, openapi, pages, protos, sqlx,
     tidy,
@@ -41,11 +44,21 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     step("SQL descriptions", || sqlx::run(workspace, Mode::Check))?;
     step("instructions of the pure parts", || instructions::run(workspace, Mode::Check))?;
     step("generated code", || protos::run(workspace, Mode::Check))?;
-    let weir = step("server", || workspace.build_whole_server())?;
+    let weir = step("server and tests", || workspace.build_all())?;
     step("pages in the server", || pages::check(&weir))?;
     step("API documents", || openapi::run(workspace, &weir, Mode::Check))?;
     step("image", || image::run(workspace, &weir))?;
     step("clients", || clients::run(workspace, &weir, &[]))?;
     println!("== tests");
-    call(workspace.cargo().args(["test", "--workspace", "--no-fail-fast"]).env("WEIR_BIN", weir))
+    let tests = ["test", "--workspace", "--no-fail-fast"];
+    // Most tests wait for processes that they started.
+    let threads = 2 * thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    call(
+        workspace
+            .cargo()
+            .args(tests)
+            .args(EMBED)
+            .env("RUST_TEST_THREADS", threads.to_string())
+            .env("WEIR_BIN", weir),
+    )
 }

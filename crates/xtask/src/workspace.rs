@@ -85,9 +85,19 @@ impl Workspace {
         self.build_server_with(&EMBED)
     }
 
+    /// The same together with all tests, so that what both stand on is compiled once.
+    pub fn build_all(&self) -> Result<PathBuf> {
+        call(self.cargo().args(["build", "--workspace", "--all-targets"]).args(EMBED))?;
+        Ok(self.program())
+    }
+
     fn build_server_with(&self, features: &[&str]) -> Result<PathBuf> {
         call(self.cargo().args(["build", "--package", "weir-server"]).args(features))?;
-        Ok(self.target.join("debug").join("weir"))
+        Ok(self.program())
+    }
+
+    fn program(&self) -> PathBuf {
+        self.target.join("debug").join("weir")
     }
 }
 
