@@ -18,6 +18,8 @@ type AddressOptions struct {
 	// TrustedHops is the number of proxies before this server that append to X-Forwarded-For. With 0 the header is ignored: anybody can
 	// send it.
 	TrustedHops int
+	// NoWarnings silences the reports of a misuse of these options, which are logged once each.
+	NoWarnings bool
 	// IPv6Prefix is the prefix length by which IPv6 addresses are counted, 32 to 128; 64, which is what one customer has, if 0.
 	IPv6Prefix int
 }
@@ -45,19 +47,19 @@ func ClientAddress(peer string, forwardedFor []string, options AddressOptions) (
 		return "", errors.New("weir: TrustedHops: 0 or more; IPv6Prefix: 32 to 128")
 	}
 	hops := addressesOf(forwardedFor)
-	if len(hops) > 0 && options.TrustedHops == 0 {
-		warning.Do(func() {
-			log.Print("weir: X-Forwarded-For is ignored; set TrustedHops to the number of proxies before this server")
-		})
-	}
+	seen := ""
 	if len(hops) > 0 && options.TrustedHops > 0 {
 		at := len(hops) - options.TrustedHops
 		if at < 0 {
 			at = 0
 		}
-		if address, valid := prefix(hops[at], options.IPv6Prefix); valid {
-			return address, nil
-		}
+		seen = hops[at]
+	}
+	if !options.NoWarnings {
+		warnOfMisuse(len(hops), options.TrustedHops, seen)
+	}
+	if address, valid := prefix(seen, options.IPv6Prefix); valid {
+		return address, nil
 	}
 	if address, valid := prefix(peer, options.IPv6Prefix); valid {
 		return address, nil
@@ -65,7 +67,37 @@ func ClientAddress(peer string, forwardedFor []string, options AddressOptions) (
 	return "", errors.New("weir: the address of the peer is not known here: set TrustedHops to the number of proxies")
 }
 
-var warning sync.Once
+const (
+	ignored = "X-Forwarded-For is ignored, so that all who come through a proxy can count as one; set TrustedHops to the number of proxies before " +
+		"this server"
+	missing = "X-Forwarded-For of a request has fewer addresses than TrustedHops, so that it did not pass all these proxies, and its client can " +
+		"choose the address by which it counts"
+	inner = "the address of X-Forwarded-For that counts is a private one, perhaps of a proxy; TrustedHops must be the number of all proxies " +
+		"before this server"
+)
+
+// warned are the texts that were logged.
+var warned sync.Map
+
+func warnOfMisuse(hops, trustedHops int, seen string) {
+	if hops > 0 && trustedHops == 0 {
+		warnOnce(ignored)
+	}
+	if hops < trustedHops {
+		warnOnce(missing)
+	}
+	if text, valid := prefix(seen, 128); valid {
+		if address := netip.MustParseAddr(text); address.IsPrivate() || address.IsLoopback() || address.IsLinkLocalUnicast() {
+			warnOnce(inner)
+		}
+	}
+}
+
+func warnOnce(text string) {
+	if _, was := warned.LoadOrStore(text, true); !was {
+		log.Printf("weir: %s (NoWarnings: true silences this)", text)
+	}
+}
 
 func addressesOf(values []string) []string {
 	var hops []string

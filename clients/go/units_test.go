@@ -2,6 +2,8 @@ package weir
 
 import (
 	"context"
+	"log"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -102,6 +104,41 @@ func TestForwardedAddressCountsOnlyBehindTheStatedNumberOfProxies(t *testing.T) 
 		if address, err := ClientAddress(peer, nil, options); err == nil {
 			t.Errorf("%q has the address %s", peer, address)
 		}
+	}
+}
+
+func TestMisuseOfForwardedAddressesIsLoggedOnce(t *testing.T) {
+	warned.Range(func(text, _ any) bool { warned.Delete(text); return true })
+	var logged strings.Builder
+	log.SetOutput(&logged)
+	defer log.SetOutput(os.Stderr)
+	ask := func(forwarded []string, options AddressOptions) {
+		for range [2]int{} {
+			if _, err := ClientAddress("203.0.113.9:4711", forwarded, options); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	misused := []struct {
+		forwarded []string
+		hops      int
+		begin     string
+	}{
+		{[]string{"1.1.1.1"}, 0, "X-Forwarded-For is ignored"},
+		{nil, 1, "X-Forwarded-For of a request has fewer addresses"},
+		{[]string{"1.1.1.1, 172.16.0.3"}, 1, "the address of X-Forwarded-For that counts is a private one"},
+	}
+	for _, one := range misused {
+		ask(one.forwarded, AddressOptions{TrustedHops: one.hops, NoWarnings: true})
+	}
+	ask([]string{"198.51.100.7"}, AddressOptions{TrustedHops: 1})
+	expect(t, logged.Len() == 0, logged.String())
+	for _, one := range misused {
+		logged.Reset()
+		ask(one.forwarded, AddressOptions{TrustedHops: one.hops})
+		text := logged.String()
+		right := strings.Contains(text, "weir: "+one.begin) && strings.Contains(text, "TrustedHops") && strings.Contains(text, "(NoWarnings: true silences this)")
+		expect(t, right && strings.Count(text, "\n") == 1, text)
 	}
 }
 
