@@ -24,6 +24,11 @@ type Options struct {
 	Cost func(ctx context.Context, method string) int64
 	// OnDecision is called with each answer and the time that it took: for metrics. It can be nil.
 	OnDecision func(*weir.Answer, time.Duration)
+	// RefundWhen returns whether a call that ends with this code returns the units: codes.Unavailable for those that failed by no fault of the
+	// caller. A handler that panics has codes.Internal. It is not asked if the client went away before. It can be nil.
+	RefundWhen func(codes.Code) bool
+	// OnRefundError is called if the units could not be returned. It can be nil.
+	OnRefundError func(error)
 	// OnLeaseError is called if a lease could not be renewed or released. It can be nil.
 	OnLeaseError func(error)
 	// OnCheckError is called if Attributes fails or the gate refuses the check itself; the call fails with INTERNAL. It can be nil.
@@ -36,12 +41,15 @@ type Options struct {
 func UnaryServerInterceptor(client *weir.Client, options Options) grpc.UnaryServerInterceptor {
 	options = options.withDefaults()
 	return func(ctx context.Context, request any, call *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-		ctx, release, err := options.admit(ctx, client, call.FullMethod)
-		defer release()
+		admitted, err := options.admit(ctx, client, call.FullMethod)
+		code := codes.Internal
+		defer func() { admitted.end(code) }()
 		if err != nil {
 			return nil, err
 		}
-		return handler(ctx, request)
+		response, err := handler(admitted.ctx, request)
+		code = status.Code(err)
+		return response, err
 	}
 }
 
@@ -49,12 +57,15 @@ func UnaryServerInterceptor(client *weir.Client, options Options) grpc.UnaryServ
 func StreamServerInterceptor(client *weir.Client, options Options) grpc.StreamServerInterceptor {
 	options = options.withDefaults()
 	return func(server any, stream grpc.ServerStream, call *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-		ctx, release, err := options.admit(stream.Context(), client, call.FullMethod)
-		defer release()
+		admitted, err := options.admit(stream.Context(), client, call.FullMethod)
+		code := codes.Internal
+		defer func() { admitted.end(code) }()
 		if err != nil {
 			return err
 		}
-		return handler(server, limitedStream{stream, ctx})
+		err = handler(server, limitedStream{stream, admitted.ctx})
+		code = status.Code(err)
+		return err
 	}
 }
 
@@ -77,6 +88,9 @@ func (o Options) withDefaults() Options {
 	if o.OnDecision == nil {
 		o.OnDecision = func(*weir.Answer, time.Duration) {}
 	}
+	if o.OnRefundError == nil {
+		o.OnRefundError = func(error) {}
+	}
 	if o.OnLeaseError == nil {
 		o.OnLeaseError = func(error) {}
 	}
@@ -86,15 +100,22 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// admit returns the context of an admitted call, or the status of another one, and the function that ends its leases.
-func (o Options) admit(ctx context.Context, client *weir.Client, method string) (context.Context, func(), error) {
-	nothing := func() {}
+// admission is a call until its end.
+type admission struct {
+	ctx context.Context
+	// end is to be called with the code of the call.
+	end func(codes.Code)
+}
+
+// admit returns an admitted call, or the status of another one.
+func (o Options) admit(ctx context.Context, client *weir.Client, method string) (admission, error) {
+	unlimited := admission{ctx, func(codes.Code) {}}
 	attributes, err := o.Attributes(ctx, method)
 	if err == nil && attributes == nil {
-		return ctx, nothing, nil
+		return unlimited, nil
 	}
 	if err != nil {
-		return ctx, nothing, o.checkFailed(ctx, err)
+		return unlimited, o.checkFailed(ctx, err)
 	}
 	request := weir.CheckRequest{Namespace: o.Namespace, Attributes: weir.SafeAttributes(attributes)}
 	if o.Cost != nil {
@@ -103,14 +124,25 @@ func (o Options) admit(ctx context.Context, client *weir.Client, method string) 
 	begun := time.Now()
 	answer, err := client.Check(ctx, request)
 	if err != nil {
-		return ctx, nothing, o.checkFailed(ctx, err)
+		return unlimited, o.checkFailed(ctx, err)
 	}
 	o.OnDecision(answer, time.Since(begun))
 	if !answer.Allowed {
-		return ctx, nothing, refusal(answer)
+		return unlimited, refusal(answer)
 	}
 	release := client.Hold(ctx, answer, o.OnLeaseError)
-	return weir.WithAnswer(ctx, answer), release, delay(ctx, answer)
+	end := func(code codes.Code) {
+		release()
+		// The code of a call whose client went away is not known, and a degraded answer charged nothing.
+		if o.RefundWhen == nil || ctx.Err() != nil || answer.Degraded != "" || !o.RefundWhen(code) {
+			return
+		}
+		request.Charge = answer.Charge
+		if _, err := client.Refund(context.Background(), request); err != nil {
+			o.OnRefundError(err)
+		}
+	}
+	return admission{weir.WithAnswer(ctx, answer), end}, delay(ctx, answer)
 }
 
 // checkFailed is the status of a call whose client has gone away, or about which no check could be made.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -65,45 +66,97 @@ func TestOnErrorDecidesWithoutAGate(t *testing.T) {
 	}
 }
 
-func TestPlaceOfACallIsReleasedAtItsEnd(t *testing.T) {
-	server := served(t, client(t, weir.Options{}), weirgrpc.Options{})
-	for nth := 0; nth < 3; nth++ {
-		server.block = make(chan struct{})
-		ended := make(chan error, 1)
-		// The place of the call before is released beside its answer.
-		go func() { ended <- server.checkUntilAdmitted("places", "unary") }()
-		<-server.answers
-		expectRefusal(t, server.check("places", "unary"), codes.ResourceExhausted, 0, time.Hour)
-		close(server.block)
-		if err := <-ended; err != nil {
-			t.Fatal(err)
+// endings are ways in which a handler ends.
+var endings = map[string]func(ctx context.Context) error{
+	"returns":  func(context.Context) error { return nil },
+	"fails":    func(context.Context) error { return status.Error(codes.Unavailable, "later") },
+	"panics":   func(context.Context) error { panic("the handler of a test") },
+	"is left":  func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+	"deserted": func(ctx context.Context) error { <-ctx.Done(); return nil },
+}
+
+func TestPlacesAreFreeAgainHoweverACallEnds(t *testing.T) {
+	limits := client(t, weir.Options{})
+	server := served(t, limits, weirgrpc.Options{})
+	calls := map[string]func(ctx context.Context) error{"unary": server.unary, "stream": server.stream}
+	for kind, call := range calls {
+		for how, end := range endings {
+			t.Run(kind+" "+how, func(t *testing.T) {
+				user := kind + "-" + how
+				places := weir.CheckRequest{Namespace: "conformance", Attributes: map[string]string{"suite": "places", "user": user + "-" + run}}
+				ctx, leave := context.WithCancel(caller("places", user))
+				proceed := make(chan struct{})
+				server.work = func(ctx context.Context) error {
+					<-proceed
+					return end(ctx)
+				}
+				ended := make(chan error, 1)
+				go func() { ended <- call(ctx) }()
+				if answer := <-server.answers; answer == nil || len(answer.Leases) != 1 {
+					t.Errorf("the handler found %+v", answer)
+				}
+				if peek(t, limits, places).Allowed {
+					t.Error("the place is free during the call")
+				}
+				expectRefusal(t, call(caller("places", user)), codes.ResourceExhausted, 0, time.Hour)
+				close(proceed)
+				if how == "is left" || how == "deserted" {
+					leave()
+				}
+				<-ended
+				for deadline := time.Now().Add(generous); !peek(t, limits, places).Allowed; {
+					if time.Now().After(deadline) {
+						t.Fatal("the place is never free again")
+					}
+				}
+				leave()
+			})
 		}
 	}
 }
 
-func TestPlaceOfAStreamIsReleasedWhenItsClientGoesAway(t *testing.T) {
-	server := served(t, client(t, weir.Options{}), weirgrpc.Options{})
-	ctx, cancel := context.WithCancel(caller("places", "stream"))
-	stream, err := server.client.Watch(ctx, &health.HealthCheckRequest{})
-	if err != nil {
-		t.Fatal(err)
+func TestRefundWhenSeesTheCodeOfTheHandler(t *testing.T) {
+	limits, seen := client(t, weir.Options{}), []codes.Code{}
+	server := served(t, limits, weirgrpc.Options{
+		RefundWhen:    func(code codes.Code) bool { seen = append(seen, code); return code != codes.OK },
+		OnRefundError: func(err error) { t.Error(err) },
+	})
+	for kind, call := range map[string]func(ctx context.Context) error{"unary": server.unary, "stream": server.stream} {
+		user := "refund-" + kind
+		window := weir.CheckRequest{Namespace: "conformance", Attributes: map[string]string{"suite": "window", "user": user + "-" + run}}
+		seen = seen[:0]
+		for _, how := range []string{"fails", "panics", "fails", "returns"} {
+			server.work = endings[how]
+			_ = call(caller("window", user))
+		}
+		// One of two is left, which the peek would take.
+		if answer := peek(t, limits, window); !answer.Allowed || *answer.Remaining != 0 {
+			t.Errorf("%s: %+v", kind, answer)
+		}
+		if expected := []codes.Code{codes.Unavailable, codes.Internal, codes.Unavailable, codes.OK}; !reflect.DeepEqual(seen, expected) {
+			t.Errorf("%s: %v", kind, seen)
+		}
 	}
-	if _, err := stream.Recv(); err != nil {
-		t.Fatal(err)
-	}
-	if answer := <-server.answers; answer == nil || len(answer.Leases) != 1 {
-		t.Errorf("the handler found %+v", answer)
-	}
-	second, err := server.client.Watch(caller("places", "stream"), &health.HealthCheckRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = second.Recv()
-	expectRefusal(t, err, codes.ResourceExhausted, 0, time.Hour)
-	cancel()
-	if err := server.checkUntilAdmitted("places", "stream"); err != nil {
+	// A client that goes away has no code.
+	seen = seen[:0]
+	ctx, leave := context.WithCancel(caller("window", "refund-left"))
+	server.work = func(ctx context.Context) error { leave(); return endings["is left"](ctx) }
+	if err := server.unary(ctx); status.Code(err) != codes.Canceled {
 		t.Error(err)
 	}
+	server.stop()
+	if len(seen) != 0 {
+		t.Error(seen)
+	}
+}
+
+func peek(t *testing.T, client *weir.Client, request weir.CheckRequest) *weir.Answer {
+	t.Helper()
+	answer, err := client.Peek(context.Background(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer
 }
 
 func TestMistakeOfTheProgramIsReportedAndInternal(t *testing.T) {
@@ -164,12 +217,12 @@ type transport func(*http.Request) (*http.Response, error)
 
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
-// testServer tells which answer its handlers found. They work until `block` is closed, if there is one.
+// testServer tells which answer its handlers found. They do `work`, if there is some.
 type testServer struct {
 	health.UnimplementedHealthServer
 	client  health.HealthClient
 	answers chan *weir.Answer
-	block   chan struct{}
+	work    func(ctx context.Context) error
 	stop    func()
 }
 
@@ -187,8 +240,8 @@ func served(t *testing.T, client *weir.Client, options weirgrpc.Options) *testSe
 	}
 	server := grpc.NewServer(
 		grpc.WaitForHandlers(true),
-		grpc.UnaryInterceptor(weirgrpc.UnaryServerInterceptor(client, options)),
-		grpc.StreamInterceptor(weirgrpc.StreamServerInterceptor(client, options)),
+		grpc.ChainUnaryInterceptor(recovering, weirgrpc.UnaryServerInterceptor(client, options)),
+		grpc.ChainStreamInterceptor(recoveringStream, weirgrpc.StreamServerInterceptor(client, options)),
 	)
 	made := &testServer{answers: make(chan *weir.Answer, 100), stop: server.Stop}
 	health.RegisterHealthServer(server, made)
@@ -203,6 +256,23 @@ func served(t *testing.T, client *weir.Client, options weirgrpc.Options) *testSe
 	return made
 }
 
+// recovering fails a call whose handler panics, as servers do.
+func recovering(ctx context.Context, request any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (response any, err error) {
+	defer recovered(&err)
+	return handler(ctx, request)
+}
+
+func recoveringStream(server any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
+	defer recovered(&err)
+	return handler(server, stream)
+}
+
+func recovered(err *error) {
+	if cause := recover(); cause != nil {
+		*err = status.Error(codes.Internal, fmt.Sprint(cause))
+	}
+}
+
 // attributes are those that the caller sent as metadata.
 func attributes(ctx context.Context, _ string) (map[string]string, error) {
 	sent, _ := metadata.FromIncomingContext(ctx)
@@ -213,39 +283,43 @@ func caller(suite, user string) context.Context {
 	return metadata.AppendToOutgoingContext(context.Background(), "x-suite", suite, "x-user", user)
 }
 
-func (s *testServer) check(suite, user string) error {
-	_, err := s.client.Check(caller(suite, user), &health.HealthCheckRequest{})
+func (s *testServer) check(suite, user string) error { return s.unary(caller(suite, user)) }
+
+func (s *testServer) unary(ctx context.Context) error {
+	_, err := s.client.Check(ctx, &health.HealthCheckRequest{})
 	return err
 }
 
-func (s *testServer) checkUntilAdmitted(suite, user string) error {
-	for deadline := time.Now().Add(generous); ; {
-		err := s.check(suite, user)
-		if status.Code(err) != codes.ResourceExhausted || time.Now().After(deadline) {
-			return err
-		}
+// stream returns the error of its end, or nil if the handler succeeded.
+func (s *testServer) stream(ctx context.Context) error {
+	stream, err := s.client.Watch(ctx, &health.HealthCheckRequest{})
+	for err == nil {
+		_, err = stream.Recv()
 	}
+	if err == io.EOF {
+		return nil
+	}
+	return err
 }
 
 func (s *testServer) Check(ctx context.Context, _ *health.HealthCheckRequest) (*health.HealthCheckResponse, error) {
-	s.answers <- weir.AnswerOf(ctx)
-	if s.block != nil {
-		select {
-		case <-s.block:
-		case <-ctx.Done():
-		}
-	}
-	return &health.HealthCheckResponse{}, nil
+	return &health.HealthCheckResponse{}, s.handle(ctx)
 }
 
-// Watch lasts as long as its client.
 func (s *testServer) Watch(_ *health.HealthCheckRequest, stream health.Health_WatchServer) error {
-	s.answers <- weir.AnswerOf(stream.Context())
 	if err := stream.Send(&health.HealthCheckResponse{}); err != nil {
 		return err
 	}
-	<-stream.Context().Done()
-	return nil
+	return s.handle(stream.Context())
+}
+
+func (s *testServer) handle(ctx context.Context) error {
+	work := s.work
+	s.answers <- weir.AnswerOf(ctx)
+	if work == nil {
+		return nil
+	}
+	return work(ctx)
 }
 
 func expectRefusal(t *testing.T, err error, code codes.Code, least, most time.Duration) {
