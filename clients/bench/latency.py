@@ -1,5 +1,5 @@
-"""Measures a check by the Python client beside the same request by httpx: latency.py ROUNDS CALLS [async] [concurrent]. Prints the latencies in
-nanoseconds as a JSON object for each round; with `concurrent`, those of bursts."""
+"""Measures a check by the Python client beside the same request by httpx: latency.py ROUNDS CALLS [async] [concurrent [SIZE ...]]. Prints the latencies in
+nanoseconds as a JSON object for each round; with `concurrent`, those of bursts, and the errors of bursts in which the bare client failed."""
 
 import asyncio
 import json
@@ -80,17 +80,16 @@ def report(number: int, found: dict) -> None:
 
 HURRIED = {"on_error": "deny", "cache_size": 0}
 """With the deadline that a client has by default."""
-PATIENT = httpx.Timeout(60, pool=None)
-"""A call of the bare client waits for a connection until it has one."""
-SIZES = (1, 64, 300, 1_000)
+PATIENT = {"timeout": httpx.Timeout(600, pool=None), "limits": httpx.Limits(max_connections=100)}
+"""A call of the bare client waits for a connection until it has one, and all connections are kept."""
+SIZES = [int(word) for word in sys.argv[3:] if word.isdigit()] or [1, 64, 300, 1_000]
 
 
 def measure_bursts() -> None:
     for size in SIZES:
-        limits = httpx.Limits(max_connections=100)
         with (
             Weir(URL, KEY, **HURRIED) as weir,
-            httpx.Client(headers=HEADERS, trust_env=False, timeout=PATIENT, limits=limits) as http,
+            httpx.Client(headers=HEADERS, trust_env=False, **PATIENT) as http,
             ThreadPoolExecutor(size) as threads,
         ):
 
@@ -100,14 +99,17 @@ def measure_bursts() -> None:
                 return time.perf_counter_ns() - begun, answers
 
             def bare():
-                return http.post(f"{URL}/check", json=BODY).json()
+                try:
+                    return http.post(f"{URL}/check", json=BODY).json()
+                except httpx.HTTPError as error:
+                    return error
 
             report_bursts(size, [(burst(bare), burst(lambda: weir.check("conformance", ATTRIBUTES))) for _ in range(ROUNDS + 1)])
 
 
 async def measure_bursts_async() -> None:
     for size in SIZES:
-        async with AsyncWeir(URL, KEY, **HURRIED) as weir, httpx.AsyncClient(headers=HEADERS, trust_env=False, timeout=PATIENT) as http:
+        async with AsyncWeir(URL, KEY, **HURRIED) as weir, httpx.AsyncClient(headers=HEADERS, trust_env=False, **PATIENT) as http:
 
             async def burst(one) -> tuple[int, list]:
                 begun = time.perf_counter_ns()
@@ -115,7 +117,10 @@ async def measure_bursts_async() -> None:
                 return time.perf_counter_ns() - begun, answers
 
             async def bare():
-                return (await http.post(f"{URL}/check", json=BODY)).json()
+                try:
+                    return (await http.post(f"{URL}/check", json=BODY)).json()
+                except httpx.HTTPError as error:
+                    return error
 
             rounds = []
             for _ in range(ROUNDS + 1):
@@ -125,18 +130,22 @@ async def measure_bursts_async() -> None:
 
 def report_bursts(size: int, rounds: list) -> None:
     # The first round warms up.
-    found = {"at_once": size, "bare": [], "client": [], "late": []}
-    for (bare_ns, _), (client_ns, answers) in rounds[1:]:
-        found["bare"].append(bare_ns)
+    found = {"at_once": size, "bare": [], "bare_failed": [], "client": [], "late": []}
+    for (bare_ns, others), (client_ns, answers) in rounds[1:]:
+        failed = [type(other).__name__ for other in others if isinstance(other, Exception)]
+        if failed:
+            found["bare_failed"].append(failed[0])
+        else:
+            found["bare"].append(bare_ns)
         found["client"].append(client_ns)
         found["late"].append(sum(answer.degraded is not None for answer in answers))
     print(json.dumps(found), flush=True)
 
 
 match sys.argv[3:]:
-    case ["async", "concurrent"]:
+    case ["async", "concurrent", *_]:
         asyncio.run(measure_bursts_async())
-    case ["concurrent"]:
+    case ["concurrent", *_]:
         measure_bursts()
     case ["async"]:
         asyncio.run(measure_async())

@@ -69,7 +69,8 @@ def write(page: pathlib.Path, name: str, lines: list[str]) -> None:
 
 def programs(scratch: pathlib.Path):
     """The name of a row, a folder, the command that compiles the program, and the one that measures. If its last argument is `concurrent`, it
-    measures bursts: `at_once`, `bare` and `client` in nanoseconds, and `late`."""
+    measures bursts: `at_once`, `bare` and `client` in nanoseconds, and `late`; `bare_failed` are the errors of bursts that the bare client did not
+    finish, if it can fail."""
     offline = ["env", "GOPROXY=off", "GOFLAGS=-mod=mod", "go"]
     rust = ["cargo", "--locked"]
     # Gates on loopback need no TLS.
@@ -99,8 +100,11 @@ def burst(name: str, found: dict) -> str:
         ms = [ns / 1_000_000 for ns in times_ns]
         return f"{statistics.median(ms):,.0f} ({min(ms):,.0f}–{max(ms):,.0f})"
 
+    bare, errors = spread(found["bare"]) if found["bare"] else "", found.get("bare_failed", [])
+    if errors:
+        bare = f"{bare} failed in {len(errors)} of {len(errors) + len(found['bare'])} bursts: {', '.join(sorted(set(errors)))}".strip()
     late = f"{sum(found['late']):,} of {found['at_once'] * len(found['late']):,}"
-    return f"| {name} | {found['at_once']:,} | {spread(found['client'])} | {spread(found['bare'])} | {late} |"
+    return f"| {name} | {found['at_once']:,} | {spread(found['client'])} | {bare} | {late} |"
 
 
 def quantile(latencies_ns: list[int], share: float) -> float:

@@ -48,7 +48,7 @@ def python(scratch: pathlib.Path) -> Commands:
     install = ["--quiet", "--disable-pip-version-check", "--no-index", "--no-deps", "--prefix", project, wheel]
     yield scratch, ["python", "-m", "pip", "install", *install]
     installed = [project / "bin" / "python"]
-    for test in ("readme", "test_conformance", "test_signature", "test_faults", "test_middleware", "test_contract", "test_idiom", "test_testing"):
+    for test in ("readme", "test_conformance", "test_signature", "test_faults", "test_middleware", "test_contract", "test_idiom", "test_testing", "test_bench"):
         yield scratch, [*installed, folder / "tests" / f"{test}.py"]
 
 
