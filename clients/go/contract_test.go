@@ -1,7 +1,6 @@
 package weir
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,8 +38,9 @@ type contract struct {
 		Expect  map[string]any `json:"expect"`
 		After   *step          `json:"after"`
 	} `json:"requests"`
-	Decisions []map[string]any `json:"decisions"`
-	Last      *struct {
+	Decisions      []map[string]any `json:"decisions"`
+	RefundStatuses []int            `json:"refund_statuses"`
+	Last           *struct {
 		Path  string `json:"path"`
 		Lease string `json:"lease"`
 	} `json:"last"`
@@ -50,6 +50,7 @@ type handlerOf struct {
 	Status        int               `json:"status"`
 	Headers       map[string]string `json:"headers"`
 	Fails         bool              `json:"fails"`
+	Leaves        bool              `json:"leaves"`
 	UntilRenewals int               `json:"until_renewals"`
 }
 
@@ -154,19 +155,39 @@ func (c contract) run(t *testing.T, position int) {
 	var answer *Answer
 	handled := false
 	var decisions []*Answer
+	statuses := []int{}
+	// Of the handler of a request whose client goes away.
+	begun, ended := make(chan struct{}), make(chan struct{})
 	var app http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handled, answer = true, AnswerOf(r.Context())
+		if handler.Leaves {
+			close(begun)
+			<-r.Context().Done()
+			return
+		}
 		handler.serve(t, w, options.URL)
 	})
 	for at := len(c.Limits) - 1; at >= 0; at-- {
-		app = weir.Middleware(c.limit(t, at, func(answer *Answer) { decisions = append(decisions, answer) }))(app)
+		limit := c.limit(t, at, func(answer *Answer) { decisions = append(decisions, answer) })
+		if from := c.Limits[at].RefundFromStatus; from > 0 {
+			limit.RefundWhen = func(status int) bool { statuses = append(statuses, status); return status >= from }
+		}
+		app = weir.Middleware(limit)(app)
 	}
-	server := served(t, recovering(app))
+	server := served(t, recovering(app, func() {
+		if handler.Leaves {
+			close(ended)
+		}
+	}))
 	for nth, request := range c.Requests {
 		where := fmt.Sprintf("request %d", nth)
 		handler, answer, handled = request.Handler, nil, false
-		found := server.get("/")
-		compareResponse(t, found, request.Expect, where)
+		if handler.Leaves {
+			server.leave(begun)
+			<-ended
+		} else {
+			compareResponse(t, server.get("/"), request.Expect, where)
+		}
 		if wanted, expected := request.Expect["handled"]; expected && wanted != handled {
 			t.Errorf("%s: handled: %v", where, handled)
 		}
@@ -189,6 +210,9 @@ func (c contract) run(t *testing.T, position int) {
 		for at, wanted := range c.Decisions {
 			compare(t, decisions[at], wanted, "decision")
 		}
+	}
+	if c.RefundStatuses != nil {
+		expect(t, reflect.DeepEqual(statuses, c.RefundStatuses), statuses)
 	}
 	if last := c.Last; last != nil {
 		until(t, func() bool {
@@ -213,9 +237,6 @@ func (c contract) limit(t *testing.T, at int, decided func(*Answer)) MiddlewareO
 	}
 	if limit.Cost > 0 {
 		options.Cost = func(*http.Request) int64 { return limit.Cost }
-	}
-	if from := limit.RefundFromStatus; from > 0 {
-		options.RefundWhen = func(status int) bool { return status >= from }
 	}
 	if own := limit.OnRefused; own != nil {
 		options.OnRefused = func(w http.ResponseWriter, _ *http.Request, _ *Answer) {
@@ -254,9 +275,10 @@ func renewals(t *testing.T, url string) int {
 	return count
 }
 
-// recovering answers 500 if a handler panics, as frameworks do.
-func recovering(next http.Handler) http.Handler {
+// recovering answers 500 if a handler panics, as frameworks do, and reports that it has ended.
+func recovering(next http.Handler, ended func()) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer ended()
 		defer func() {
 			if recover() != nil {
 				w.WriteHeader(http.StatusInternalServerError)
@@ -353,33 +375,6 @@ func TestCancelledCheckLeavesItsNeighboursAndNoGoroutine(t *testing.T) {
 	}
 	weir.Close()
 	until(t, func() bool { return runtime.NumGoroutine() <= before })
-}
-
-func TestLeaseIsReleasedWhenTheClientGoesAway(t *testing.T) {
-	weir := client(t, Options{CacheSize: -1})
-	places := CheckRequest{Namespace: "conformance", Attributes: map[string]string{"suite": "places", "user": "away-" + run}}
-	begun, stay := make(chan struct{}), make(chan struct{})
-	handler := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { close(begun); <-stay })
-	options := MiddlewareOptions{
-		Namespace:  places.Namespace,
-		Attributes: func(*http.Request) (map[string]string, error) { return places.Attributes, nil },
-	}
-	server := served(t, weir.Middleware(options)(handler))
-	defer close(stay)
-	ctx, leave := context.WithCancel(context.Background())
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.url, bytes.NewReader(nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	go func() { <-begun; leave() }()
-	if response, err := http.DefaultClient.Do(request); err == nil {
-		t.Errorf("status %d", response.StatusCode)
-		response.Body.Close()
-	}
-	until(t, func() bool {
-		answer, err := weir.Peek(context.Background(), places)
-		return err == nil && answer.Allowed
-	})
 }
 
 func TestOwnHTTPClientSendsTheTraceOfTheContext(t *testing.T) {

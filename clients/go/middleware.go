@@ -30,7 +30,7 @@ type MiddlewareOptions struct {
 	// OnDecision is called with each answer and the time that it took: for metrics. It can be nil.
 	OnDecision func(*Answer, time.Duration)
 	// RefundWhen returns whether a response with this status returns the units: status < 300 counts failed sign-ins only. Units
-	// whose window is over by then do not return. It can be nil.
+	// whose window is over by then do not return. It is not asked if the client goes away before the response begins. It can be nil.
 	RefundWhen func(status int) bool
 	// OnRefundError is called if the units could not be returned, or a lease could not be renewed or released. It can be nil.
 	OnRefundError func(error)
@@ -116,10 +116,11 @@ func (c *Client) limit(options MiddlewareOptions, next http.Handler, w http.Resp
 func (c *Client) serveWithRefund(
 	options MiddlewareOptions, request CheckRequest, next http.Handler, w http.ResponseWriter, r *http.Request,
 ) {
+	recorder := &statusRecorder{ResponseWriter: w, ctx: r.Context()}
 	// The status of a handler that panics.
 	status := http.StatusInternalServerError
 	defer func() {
-		if !options.RefundWhen(status) {
+		if recorder.isAbandoned() || !options.RefundWhen(status) {
 			return
 		}
 		// The context of the request ends when its client goes away.
@@ -127,9 +128,8 @@ func (c *Client) serveWithRefund(
 			options.OnRefundError(err)
 		}
 	}()
-	recorder := &statusRecorder{ResponseWriter: w, status: http.StatusOK}
 	next.ServeHTTP(recorder, r)
-	status = recorder.status
+	status = recorder.statusOrOK()
 }
 
 func refuse(w http.ResponseWriter, _ *http.Request, answer *Answer) {

@@ -169,6 +169,21 @@ func (s testServer) get(path string) response {
 	return response{answer.StatusCode, answer.Header, string(body)}
 }
 
+// leave sends a request, and goes away when the handler has begun.
+func (s testServer) leave(begun <-chan struct{}) {
+	s.t.Helper()
+	ctx, leave := context.WithCancel(context.Background())
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	go func() { <-begun; leave() }()
+	if response, err := http.DefaultClient.Do(request); err == nil {
+		s.t.Errorf("status %d", response.StatusCode)
+		response.Body.Close()
+	}
+}
+
 func (s testServer) expectStatuses(path string, expected ...int) {
 	s.t.Helper()
 	for nth, status := range expected {

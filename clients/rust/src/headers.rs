@@ -1,6 +1,9 @@
 //! The headers of an answer.
 
-use http::{HeaderMap, HeaderName, HeaderValue, Response};
+use std::sync::Arc;
+
+use http::header::RETRY_AFTER;
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 
 use crate::answer::{Answer, LimitAnswer, Mode};
 
@@ -59,63 +62,56 @@ impl Answer {
 }
 
 /// The headers that list all limits of a response, the outermost one first.
-const LISTS: [&str; 2] = ["ratelimit", "ratelimit-policy"];
-/// The headers of one limit.
-const NUMBERS: [&str; 3] = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"];
-/// The headers of a refusal.
-const RETRIES: [&str; 2] = ["retry-after", "x-ratelimit-retry-after"];
+const LISTS: [&str; 2] = ["ratelimit-policy", "ratelimit"];
 
-/// The state of the headers that the limits around a service have written into its response, from the innermost outwards. An extension of it.
-#[derive(Debug, Clone, Copy, Default)]
-struct Written {
-    /// Of the limit whose `X-RateLimit-*` the response has.
-    remaining: Option<u64>,
-    refused: bool,
-}
+/// The answers whose headers the response to a request has, the outermost limit first. An extension of the request.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ShownAnswers(Vec<Arc<Answer>>);
 
-/// Adds the headers of one more limit to a response.
-pub(crate) fn add_headers<B>(answer: &Answer, with_headers: bool, response: &mut Response<B>) {
-    let mut own = answer.headers();
-    if !with_headers {
-        let retry = own.remove("retry-after");
-        own.clear();
-        own.extend(retry.map(|retry| (http::header::RETRY_AFTER, retry)));
+/// An extension of a response that has the headers of all limits.
+#[derive(Debug, Clone, Copy)]
+struct HasHeaders;
+
+impl ShownAnswers {
+    /// Those of the outer limits and this one.
+    pub(crate) fn of<B>(request: &Request<B>, answer: &Answer, with_headers: bool) -> Self {
+        let mut shown: Self = request.extensions().get().cloned().unwrap_or_default();
+        shown.0.extend(with_headers.then(|| Arc::new(answer.clone())));
+        shown
     }
-    let written = response.extensions().get::<Written>().copied().unwrap_or_default();
-    let headers = response.headers_mut();
-    for name in LISTS {
-        let Some(value) = own.get(name) else { continue };
-        let before = headers.get_all(name).iter().filter_map(|before| before.to_str().ok());
-        let all: Vec<_> = value.to_str().into_iter().chain(before).collect();
-        if let Ok(list) = HeaderValue::try_from(all.join(", ")) {
-            headers.insert(name, list);
-        }
-    }
-    for name in RETRIES {
-        if let Some(value) = own.get(name) {
-            headers.entry(name).or_insert_with(|| value.clone());
-        }
-    }
-    let mut remaining = written.remaining;
-    if let Some(left) = answer.remaining.filter(|_| own.contains_key("x-ratelimit-remaining")) {
-        let replaces = match remaining {
-            Some(least) => !written.refused && left <= least,
-            // Those of the service itself stay.
-            None => !NUMBERS.iter().any(|name| headers.contains_key(*name)),
-        };
-        if replaces {
-            remaining = Some(left);
-            for name in NUMBERS {
-                match own.get(name) {
-                    Some(value) => headers.insert(name, value.clone()),
-                    // A quota that never renews has no reset.
-                    None => headers.remove(name),
-                };
+
+    /// `RateLimit` and `RateLimit-Policy` are lists. The others are those of a refusal, which is the last answer, or of the answer with the
+    /// least left, the first one of equals.
+    fn headers(&self) -> HeaderMap {
+        let all: Vec<HeaderMap> = self.0.iter().map(|answer| answer.headers()).collect();
+        let refusal = self.0.iter().rposition(|answer| !answer.allowed);
+        let left = |at: &usize| self.0[*at].remaining.unwrap_or(u64::MAX);
+        let chosen = refusal.or_else(|| (0..all.len()).min_by_key(left));
+        let mut headers = chosen.map_or_else(HeaderMap::new, |at| all[at].clone());
+        for name in LISTS {
+            let items = all.iter().filter_map(|one| one.get(name)?.to_str().ok());
+            let list = items.collect::<Vec<_>>().join(", ");
+            if let (false, Ok(list)) = (list.is_empty(), HeaderValue::try_from(list)) {
+                headers.insert(name, list);
             }
         }
+        headers
     }
-    let refused = written.refused || !answer.allowed;
-    response.extensions_mut().insert(Written { remaining, refused });
+
+    /// Adds the headers to the response within the innermost limit, whose answer this is; those that it has stay.
+    pub(crate) fn add_to<B>(&self, response: &mut Response<B>, answer: &Answer) {
+        if response.extensions_mut().insert(HasHeaders).is_some() {
+            return;
+        }
+        let mut headers = self.headers();
+        // Also without the other headers.
+        if let Some(retry) = answer.headers().remove(RETRY_AFTER) {
+            headers.insert(RETRY_AFTER, retry);
+        }
+        for (name, value) in &headers {
+            response.headers_mut().entry(name).or_insert_with(|| value.clone());
+        }
+    }
 }
 
 /// Whether a header can carry the name in quotes.

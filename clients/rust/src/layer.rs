@@ -11,7 +11,7 @@ use tower_service::Service;
 
 use crate::answer::Answer;
 use crate::client::Weir;
-use crate::headers::add_headers;
+use crate::headers::ShownAnswers;
 use crate::held::{Held, LimitedBody};
 use crate::limits::{Limits, OnFailure, mistake};
 use crate::request::CheckRequest;
@@ -96,9 +96,10 @@ where
             };
             (limits.on_decision)(&answer, begun.elapsed());
             let held = Held::new(&weir, &answer, &limits.on_refund_error);
+            let shown = ShownAnswers::of(&request, &answer, limits.with_headers);
             if !answer.allowed {
                 let mut refusal = limits.refusal(&request, &answer);
-                add_headers(&answer, limits.with_headers, &mut refusal);
+                shown.add_to(&mut refusal, &answer);
                 return Ok(refusal.map(Into::into));
             }
             if answer.delay_ms > 0 {
@@ -107,12 +108,13 @@ where
             let refund = Refund::new(weir, check, &limits, &answer);
             let mut request = request;
             request.extensions_mut().insert(answer.clone());
+            request.extensions_mut().insert(shown.clone());
             let outcome = inner.call(request).await;
             refund.after(
                 outcome.as_ref().map_or(StatusCode::INTERNAL_SERVER_ERROR, Response::status),
             );
             let mut response = outcome?;
-            add_headers(&answer, limits.with_headers, &mut response);
+            shown.add_to(&mut response, &answer);
             Ok(response.map(|body| LimitedBody::holding(body, held)))
         })
     }

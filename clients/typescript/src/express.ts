@@ -4,6 +4,7 @@ import { type AddressOptions, clientAddress } from "./address.js";
 import type { Answer } from "./answer.js";
 import type { Weir } from "./client.js";
 import { settleAfter } from "./ended.js";
+import { replaceHeaders } from "./headers.js";
 import { type MiddlewareOptions, admit, checkOptions, textOf } from "./middleware.js";
 
 declare global {
@@ -44,7 +45,7 @@ async function limit(
   response: Response,
 ): Promise<boolean> {
   const { headers, refusal, settle } = await admit(client, options, request);
-  response.set(refusal?.headers ?? headers);
+  replaceHeaders(response, refusal?.headers ?? headers);
   if (refusal !== null) {
     response.status(refusal.status).send(textOf(refusal));
     return false;

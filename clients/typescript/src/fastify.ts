@@ -4,6 +4,7 @@ import { type AddressOptions, clientAddress } from "./address.js";
 import type { Answer } from "./answer.js";
 import type { Weir } from "./client.js";
 import { settleAfter } from "./ended.js";
+import { replaceHeaders } from "./headers.js";
 import { type MiddlewareOptions, UNMATCHED, admit, checkOptions, textOf } from "./middleware.js";
 
 declare module "fastify" {
@@ -18,7 +19,7 @@ export function weir(client: Weir, options: MiddlewareOptions<FastifyRequest>) {
   checkOptions(options);
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
     const { headers, refusal, settle } = await admit(client, options, request);
-    reply.headers(refusal?.headers ?? headers);
+    replaceHeaders(reply, refusal?.headers ?? headers);
     if (refusal !== null) return reply.code(refusal.status).send(textOf(refusal));
     settleAfter(reply.raw, settle);
     return undefined;

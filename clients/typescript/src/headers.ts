@@ -31,7 +31,8 @@ export function headers(answer: Answer): Record<string, string> {
  * The headers of a response to which several answers belong. `RateLimit` and `RateLimit-Policy` are lists in the order of the answers. The
  * others are those of the refusal, or of the answer with the least left, the first one of equals.
  */
-export function headersOfAll(answers: readonly Answer[], refusal?: Answer): Record<string, string> {
+export function headersOfAll(answers: readonly Answer[]): Record<string, string> {
+  const refusal = answers.find(({ allowed }) => !allowed);
   const rest = ({ remaining }: Answer) => remaining ?? Infinity;
   const least = answers.reduce<Answer | undefined>((best, one) => (best === undefined || rest(one) < rest(best) ? one : best), undefined);
   const chosen = refusal ?? least;
@@ -42,6 +43,20 @@ export function headersOfAll(answers: readonly Answer[], refusal?: Answer): Reco
   }
   return all;
 }
+
+/** Replaces the headers of outer limits, which were set before those of the limits within them were known. */
+export function replaceHeaders(response: Settable, all: Record<string, string>): void {
+  if ("ratelimit" in all || "x-ratelimit-limit" in all) for (const name of SINGLE) if (!(name in all)) response.removeHeader(name);
+  for (const [name, value] of Object.entries(all)) response.header(name, value);
+}
+
+/** What responses of Express and replies of Fastify have. */
+interface Settable {
+  header(name: string, value: string): unknown;
+  removeHeader(name: string): unknown;
+}
+
+const SINGLE = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"];
 
 /** Whether the numbers of this limit are those of the whole answer. */
 function decides(answer: Answer, limit: LimitAnswer): boolean {

@@ -19,13 +19,13 @@ export function weir(client: Weir, options: MiddlewareOptions<Context>): Middlew
   checkOptions(options);
   return async (context, next) => {
     const admission = await admit(client, options, context);
-    const { answer, headers, refusal } = admission;
+    const { answer, refusal } = admission;
     if (refusal !== null) return new Response(textOf(refusal), refusal);
     if (answer !== null) context.set("weir", answer);
     settleIfAway(context.req.raw, admission);
     // An error of the handler is a response by now.
     await next();
-    for (const [name, value] of Object.entries(headers)) if (!context.res.headers.has(name)) context.header(name, value);
+    for (const [name, value] of Object.entries(admission.headers)) if (!context.res.headers.has(name)) context.header(name, value);
     if (answer !== null) context.res = await settleResponse(context.res, admission);
     return undefined;
   };

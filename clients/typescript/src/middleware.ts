@@ -17,7 +17,7 @@ export interface MiddlewareOptions<R> {
   skip?: (request: R) => boolean | Promise<boolean>;
   /**
    * Returns the units after an answer with such a status: `(status) => status < 300` counts failed sign-ins only. Units whose window is
-   * over by then do not return.
+   * over by then do not return. It is not asked if the client goes away before the response begins.
    */
   refundWhen?: (status: number) => boolean;
   /** Called if the units could not be returned, or a lease could not be renewed or released. */
@@ -54,11 +54,16 @@ export interface Refusal {
 export interface Admission {
   /** Null for a request that is not limited. */
   answer: Answer | null;
-  headers: Record<string, string>;
+  /** Of all limits that have decided about the request by now, those within this one too. */
+  readonly headers: Record<string, string>;
   refusal: Refusal | null;
+  /** Whether `settle` can have an effect. */
+  pending: boolean;
+  /** Of the response, as soon as it has begun. */
+  status: number | null;
   /**
-   * To be called when the response has ended, with its status (500 if the handler failed), or null if the client went away before. Releases
-   * the leases, and returns the units if `refundWhen` says so. Later calls have no effect. Never rejects.
+   * To be called when the response has ended or the client has gone away, with the status (500 if the handler failed), or null if the response
+   * had not begun. Releases the leases, and returns the units if `refundWhen` says so. Later calls have no effect. Never rejects.
    */
   settle: (status: number | null) => Promise<void>;
 }
@@ -77,7 +82,7 @@ export function checkOptions<R>(options: MiddlewareOptions<R>): void {
 /** Decides about a request. Waits for the delay of a leaky bucket. The answer is `weir` of the request, and `answerOf` finds it. */
 export async function admit<R extends object>(weir: Weir, options: MiddlewareOptions<R>, request: R): Promise<Admission> {
   const attributes = (await options.skip?.(request)) ? null : await options.attributes(request);
-  if (attributes === null) return { answer: null, headers: {}, refusal: null, settle: async () => {} };
+  if (attributes === null) return { answer: null, headers: {}, refusal: null, pending: false, status: null, settle: async () => {} };
   const cost = typeof options.cost === "function" ? await options.cost(request) : (options.cost ?? 1);
   const safe = await safeAttributes(attributes);
   const begun = performance.now();
@@ -86,13 +91,15 @@ export async function admit<R extends object>(weir: Weir, options: MiddlewareOpt
   const decided = (request as Decided)[DECIDED] ?? { shown: [], last: answer };
   decided.last = answer;
   if (options.headers !== false) decided.shown.push(answer);
+  const ofAll = () => headersOfAll(decided.shown);
   Object.assign(request, { [DECIDED]: decided, weir: answer });
   const settle = settling(weir, options, answer, () => weir.refund(options.namespace, safe, { cost, charge: answer.charge }));
   if (answer.allowed && answer.delayMs > 0) await new Promise((wake) => setTimeout(wake, answer.delayMs));
-  if (answer.allowed) return { answer, headers: headersOfAll(decided.shown), refusal: null, settle };
+  const common = { answer, pending: answer.leases.length > 0 || options.refundWhen !== undefined, status: null, settle };
+  if (answer.allowed) return { ...common, refusal: null, get headers() { return ofAll(); } };
   // A denial can have leases of rules in shadow mode.
   void settle(null);
-  return { answer, headers: {}, refusal: await refuse(options, answer, decided.shown, request), settle };
+  return { ...common, headers: {}, refusal: await refuse(options, answer, ofAll(), request) };
 }
 
 /** The answer of the limit that decided last about this request; undefined if none did. */
@@ -131,14 +138,14 @@ function settling(weir: Weir, options: MiddlewareOptions<never>, answer: Answer,
 }
 
 /** 429 for a denial. 503 if `onError` denied: the request is not at fault. */
-async function refuse<R>(options: MiddlewareOptions<R>, answer: Answer, shown: Answer[], request: R): Promise<Refusal> {
+async function refuse<R>(options: MiddlewareOptions<R>, answer: Answer, ofAll: Record<string, string>, request: R): Promise<Refusal> {
   const own = await options.onRefused?.(answer, request);
   const byClient = answer.degraded === "client";
   const status = own?.status ?? (byClient ? 503 : 429);
   const title = byClient ? "Service Unavailable" : "Too Many Requests";
   const code = byClient ? "rate_limit_unavailable" : "rate_limited";
   const { "retry-after": retryAfter } = headers(answer);
-  const limits = { ...headersOfAll(shown, options.headers === false ? undefined : answer), ...(retryAfter === undefined ? {} : { "retry-after": retryAfter }) };
+  const limits = { ...ofAll, ...(retryAfter === undefined ? {} : { "retry-after": retryAfter }) };
   const type = own?.body === undefined ? "application/problem+json" : typeof own.body === "string" ? "text/plain; charset=utf-8" : "application/json";
   return {
     status,

@@ -17,6 +17,7 @@ import { type AddressOptions, clientAddress } from "./address.js";
 import type { Answer as AnswerOfCheck } from "./answer.js";
 import { Weir } from "./client.js";
 import { settleAfter } from "./ended.js";
+import { replaceHeaders } from "./headers.js";
 import { type MiddlewareOptions, type Refusal, UNMATCHED, admit, answerOf, checkOptions, textOf } from "./middleware.js";
 import type { Options } from "./options.js";
 import { type Denial, MemoryGate } from "./testing.js";
@@ -31,6 +32,7 @@ export interface NestRequest {
 
 export interface NestResponse {
   header(name: string, value: string): unknown;
+  removeHeader(name: string): unknown;
   status(status: number): unknown;
   send(body: string): unknown;
   statusCode: number;
@@ -63,7 +65,7 @@ export function weirGuard<R extends NestRequest>(client: Weir, options: Middlewa
 
 async function limit<R extends object>(client: Weir, options: MiddlewareOptions<R>, request: R, response: NestResponse): Promise<void> {
   const { answer, headers, refusal, settle } = await admit(client, options, request);
-  for (const [name, value] of Object.entries(refusal?.headers ?? headers)) response.header(name, value);
+  replaceHeaders(response, refusal?.headers ?? headers);
   if (answer !== null && refusal !== null) {
     if (typeof refusal.body === "string") {
       // Nest would make JSON of it; its filter finds the response sent.

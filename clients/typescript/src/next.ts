@@ -15,7 +15,7 @@ export function limited<R extends Request, C>(
   checkOptions(options);
   return async (request, context) => {
     const admission = await admit(client, options, request);
-    const { headers, refusal, settle } = admission;
+    const { refusal, settle } = admission;
     if (refusal !== null) return new Response(textOf(refusal), refusal);
     settleIfAway(request, admission);
     let answered;
@@ -27,7 +27,7 @@ export function limited<R extends Request, C>(
     }
     // The headers of `Response.redirect` and of fetched responses cannot be changed.
     const response = new Response(answered.body, answered);
-    for (const [name, value] of Object.entries(headers)) if (!response.headers.has(name)) response.headers.set(name, value);
+    for (const [name, value] of Object.entries(admission.headers)) if (!response.headers.has(name)) response.headers.set(name, value);
     return settleResponse(response, admission);
   };
 }

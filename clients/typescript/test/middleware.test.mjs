@@ -103,6 +103,26 @@ test("express: route() says how to use it where no route is known", async () => 
   await close();
 });
 
+test("next, hono: no unit returns if the client goes away before the response begins", async () => {
+  for (const kind of ["next", "hono"]) {
+    const statuses = [];
+    const options = {
+      namespace: "conformance",
+      attributes: () => ({ suite: "bucket", user: `left-${kind}-${RUN}` }),
+      refundWhen: (status) => statuses.push(status) > 0,
+    };
+    const away = new AbortController();
+    const fails = () => {
+      away.abort();
+      throw away.signal.reason;
+    };
+    const app = new Hono().use(forHono.weir(gate, options)).get("/", fails).onError((error, context) => context.text(error.message, 500));
+    const handler = kind === "hono" ? app.fetch : forNext.limited(gate, options, fails);
+    await Promise.allSettled([handler(new Request("http://localhost/", { signal: away.signal }), {})]);
+    assert.deepEqual(statuses, [], kind);
+  }
+});
+
 async function onExpress(routes) {
   const app = express();
   app.set("trust proxy", true);

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Container, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -16,7 +16,7 @@ from ._renewals import RENEWALS
 from ._sync import Weir
 from .answer import Answer
 from .errors import WeirError
-from .middleware import Cost, Headers, OnDecision, Refusal, RefundWhen, cost_of, refunds, refusal, renewal_times, safe_attributes
+from .middleware import Cost, OnDecision, Refusal, RefundWhen, cost_of, headers_of_all, refunds, refusal, renewal_times, safe_attributes
 
 Client = TypeVar("Client", Weir, AsyncWeir)
 
@@ -30,7 +30,8 @@ class Options(Generic[Client]):
     """How the requests of a framework are limited.
 
     attributes: what rules test and count by; None passes the request unlimited, as `skip` does if it returns True.
-    refund_when: whether a response with this status returns the units. The status is 500 if the handler raised.
+    refund_when: whether a response with this status returns the units. The status is 500 if the handler raised. It is not asked if the client
+        went away before the response began.
     on_refund_error: called if a refund, or the release of a lease, failed.
     on_refused: makes the response to a refused request in place of the problem document.
     headers: whether responses have the headers of the limit; a refusal has `Retry-After` either way.
@@ -94,9 +95,6 @@ class Admission(Generic[Client]):
     def refusal(self) -> Refusal | None:
         return refusal(self.answer)
 
-    def headers(self, written: Headers, existing: Callable[[str], str | None]) -> dict[str, str]:
-        return written.of(self.answer, self.options.headers, existing)
-
     def end(self) -> bool:
         """Ends the renewals. Returns False if the response had ended before."""
         ended, self.ended = self.ended, True
@@ -104,8 +102,18 @@ class Admission(Generic[Client]):
             renewal.set()
         return not ended
 
-    def refunds(self, status: int) -> bool:
+    def refunds(self, status: int | None) -> bool:
         return refunds(self.answer, self.options.refund_when, status)
+
+
+def missing_headers(decided: Sequence[Admission[Any]], existing: Container[str]) -> dict[str, str]:
+    """The headers of a response that it lacks. `decided` are all admissions of its request, the outermost first, so that each limit finds the
+    same headers; `existing` are the names of those of the handler and of the limits within."""
+    found = headers_of_all([admission.answer for admission in decided if admission.options.headers])
+    for admission in decided:
+        # A refusal has it without the other headers too.
+        found |= {name: value for name, value in admission.answer.headers().items() if name == "retry-after"}
+    return {name: value for name, value in found.items() if name not in existing}
 
 
 def admit(options: Options[Weir], request: Any) -> Admission[Weir] | None:
@@ -121,8 +129,8 @@ def admit(options: Options[Weir], request: Any) -> Admission[Weir] | None:
     return admission
 
 
-def settle(admission: Admission[Weir], status: int) -> None:
-    """To be called when the response has ended, with its status."""
+def settle(admission: Admission[Weir], status: int | None) -> None:
+    """To be called when the response has ended, with its status: 500 if the handler raised, None if the client went away before it began."""
     if not admission.end():
         return
     options, client = admission.options, admission.options.client
@@ -152,7 +160,7 @@ async def admit_async(options: Options[AsyncWeir], request: Any) -> Admission[As
     return admission
 
 
-async def settle_async(admission: Admission[AsyncWeir], status: int) -> None:
+async def settle_async(admission: Admission[AsyncWeir], status: int | None) -> None:
     """See `settle`."""
     if not admission.end():
         return
@@ -161,13 +169,24 @@ async def settle_async(admission: Admission[AsyncWeir], status: int) -> None:
     if admission.refunds(status):
         charge = admission.answer.charge
         steps.append(partial(client.refund, options.namespace, admission.attributes, cost=admission.cost, charge=charge))
-    # Also if the task is cancelled because the client went away.
+    if not steps:
+        return
+    # A task of its own: servers cancel that of a request when the client goes away, and some also when the response has ended.
+    ended = anyio.Event()
+    start_task(_settle, steps, options.on_refund_error, ended)
     with anyio.CancelScope(shield=True):
+        await ended.wait()
+
+
+async def _settle(steps: list[Callable[[], Awaitable[object]]], failed: Callable[[WeirError], None], ended: anyio.Event) -> None:
+    try:
         for step in steps:
             try:
                 await step()
             except WeirError as error:
-                options.on_refund_error(error)
+                failed(error)
+    finally:
+        ended.set()
 
 
 def _renewed(client: Weir, lease: str) -> bool:

@@ -7,13 +7,13 @@ from typing import Any
 
 import anyio
 
-from ._admission import Admission, Options, admit_async, ignore, settle_async
+from ._admission import Admission, Options, admit_async, ignore, missing_headers, settle_async
 from ._async import AsyncWeir
 from ._core import Attributes
 from .address import client_address
 from .answer import Answer
 from .errors import WeirError
-from .middleware import Cost, Headers, OnDecision, RefundWhen, Refusal
+from .middleware import Cost, OnDecision, RefundWhen, Refusal
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -56,7 +56,7 @@ class WeirMiddleware:
     def _limited(self, admission: Admission[AsyncWeir]) -> App:
         async def limited(scope: Scope, receive: Receive, send: Send) -> None:
             refused, on_refused = admission.refusal(), self._options.on_refused
-            keep_answer(scope, admission.answer)
+            keep(scope, admission)
             if refused is None:
                 await anyio.sleep(admission.answer.delay_ms / 1000)
                 await self.app(scope, receive, send)
@@ -68,15 +68,20 @@ class WeirMiddleware:
         return limited
 
 
-def keep_answer(scope: Scope, answer: Answer) -> None:
-    scope.setdefault("state", {})["weir"] = answer
+_DECIDED = "weir.decided"
+"""All admissions of a request, the outermost first."""
+
+
+def keep(scope: Scope, admission: Admission[AsyncWeir]) -> None:
+    scope.setdefault("state", {})["weir"] = admission.answer
+    scope.setdefault(_DECIDED, []).append(admission)
 
 
 async def run_limited(app: App, scope: Scope, receive: Receive, send: Send, admissions: list[Admission[AsyncWeir]]) -> None:
-    """Runs an application whose response gets the headers of these admissions, the first one outermost, and settles them when the response has
-    ended, failed, or its client went away."""
-    status = 500
-    written: Headers = scope.setdefault("weir.headers", Headers())
+    """Runs an application whose response gets the headers of all admissions of its request, and settles these when the response has ended,
+    failed, or its client went away."""
+    status: int | None = None
+    decided: list[Admission[AsyncWeir]] = scope.setdefault(_DECIDED, [])
 
     async def settle() -> None:
         for admission in admissions:
@@ -87,11 +92,11 @@ async def run_limited(app: App, scope: Scope, receive: Receive, send: Send, admi
         if message["type"] == "http.response.start":
             status = message["status"]
             headers = list(message.get("headers", ()))
-            for admission in reversed(admissions):
-                headers = _added(headers, admission, written)
-            message = {**message, "headers": headers}
-        elif message["type"] == "websocket.accept":
-            status = 101
+            added = missing_headers(decided, {name.decode("latin-1").lower() for name, _ in headers})
+            message = {**message, "headers": [*headers, *((name.encode(), value.encode()) for name, value in added.items())]}
+        elif message["type"] in ("websocket.accept", "websocket.close"):
+            # One that is closed before it was accepted has the status 403.
+            status = status or (101 if message["type"] == "websocket.accept" else 403)
         await send(message)
         # Before tasks that the application runs after its response.
         if message["type"] == "http.response.body" and not message.get("more_body", False):
@@ -99,18 +104,12 @@ async def run_limited(app: App, scope: Scope, receive: Receive, send: Send, admi
 
     try:
         await app(scope, receive, send_with_headers)
+    except Exception:
+        # Another exception ends the task, because the client went away.
+        status = status or 500
+        raise
     finally:
         await settle()
-
-
-def _added(headers: list[tuple[bytes, bytes]], admission: Admission[AsyncWeir], written: Headers) -> list[tuple[bytes, bytes]]:
-    def existing(name: str) -> str | None:
-        values = [value.decode("latin-1") for found, value in headers if found.lower() == name.encode()]
-        return ", ".join(values) if values else None
-
-    added = admission.headers(written, existing)
-    kept = [(name, value) for name, value in headers if name.lower().decode("latin-1") not in added]
-    return [*kept, *((name.encode(), value.encode()) for name, value in added.items())]
 
 
 def ip(scope: Scope, *, trusted_hops: int = 0, ipv6_prefix: int = 64) -> str:

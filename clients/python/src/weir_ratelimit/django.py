@@ -13,14 +13,14 @@ from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.urls import Resolver404, resolve
 
-from ._admission import Admission, Options, admit, admit_async, ignore, settle, settle_async
+from ._admission import Admission, Options, admit, admit_async, ignore, missing_headers, settle, settle_async
 from ._async import AsyncWeir
 from ._core import Attributes
 from ._sync import Weir
 from .address import client_address
 from .answer import Answer
 from .errors import WeirError
-from .middleware import UNMATCHED, Cost, Headers, OnDecision, RefundWhen
+from .middleware import UNMATCHED, Cost, OnDecision, RefundWhen
 
 View = Callable[..., Any]
 
@@ -99,7 +99,7 @@ def _synchronous(options: Options[Weir]) -> Callable[[View], View]:
                 except BaseException as error:
                     settle(admission, _status_of(error))
                     raise
-            add_headers(request, response, admission)
+            add_headers(request, response)
             settle_when_closed(response, admission)
             return response
 
@@ -123,7 +123,7 @@ def _asynchronous(options: Options[AsyncWeir]) -> Callable[[View], View]:
                 except BaseException as error:
                     await settle_async(admission, _status_of(error))
                     raise
-            add_headers(request, response, admission)
+            add_headers(request, response)
             if isinstance(response, StreamingHttpResponse):
                 response.streaming_content = _settling(response, admission)
             else:
@@ -136,8 +136,8 @@ def _asynchronous(options: Options[AsyncWeir]) -> Callable[[View], View]:
 
 
 def refusal_of(request: HttpRequest, admission: Admission[Any]) -> HttpResponseBase | None:
-    """The response to a refused request. Keeps the answer on the request."""
-    request.weir = admission.answer
+    """The response to a refused request."""
+    keep(request, admission)
     refused, on_refused = admission.refusal(), admission.options.on_refused
     if refused is None:
         return None
@@ -147,10 +147,14 @@ def refusal_of(request: HttpRequest, admission: Admission[Any]) -> HttpResponseB
     return HttpResponse(refused.content(), status=refused.status, headers=refused.headers)
 
 
-def add_headers(request: HttpRequest, response: HttpResponseBase, admission: Admission[Any]) -> None:
-    if not hasattr(request, "_weir_headers"):
-        request._weir_headers = Headers()
-    for name, value in admission.headers(request._weir_headers, response.headers.get).items():
+def keep(request: HttpRequest, admission: Admission[Any]) -> None:
+    """Keeps all admissions on the request, the outermost first, and the answer of the last one."""
+    request.weir = admission.answer
+    request._weir_decided = [*getattr(request, "_weir_decided", ()), admission]
+
+
+def add_headers(request: HttpRequest, response: HttpResponseBase) -> None:
+    for name, value in missing_headers(request._weir_decided, response.headers).items():
         response[name] = value
 
 
@@ -175,8 +179,10 @@ async def _settling(response: StreamingHttpResponse, admission: Admission[AsyncW
         await settle_async(admission, response.status_code)
 
 
-def _status_of(error: BaseException) -> int:
-    """The status of Django's response to an exception of a view."""
+def _status_of(error: BaseException) -> int | None:
+    """The status of Django's response to an exception of a view; None if it ends the view because the client went away."""
+    if not isinstance(error, Exception):
+        return None
     known = ((Http404, 404), (PermissionDenied, 403), (SuspiciousOperation, 400))
     return next((status for kind, status in known if isinstance(error, kind)), 500)
 

@@ -83,7 +83,7 @@ def limit(
         if admission is None:
             return None
         admissions.append(admission)
-        asgi.keep_answer(request.scope, admission.answer)
+        asgi.keep(request.scope, admission)
         refused = admission.refusal()
         if refused is not None:
             raise Refused(admission, refused)

@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 from flask import Flask, Request, Response, after_this_request, current_app, g, request, request_tearing_down
 from werkzeug.exceptions import HTTPException, ServiceUnavailable, TooManyRequests
 
-from ._admission import Admission, Options, admit, ignore, settle
+from ._admission import Admission, Options, admit, ignore, missing_headers, settle
 from ._core import Attributes
 from ._sync import Weir
 from .address import client_address
 from .answer import Answer
 from .errors import WeirError
-from .middleware import UNMATCHED, Cost, Headers, OnDecision, RefundWhen
+from .middleware import UNMATCHED, Cost, OnDecision, RefundWhen
 
 View = Callable[..., Any]
 AnyView = TypeVar("AnyView", bound=View)
@@ -138,9 +138,8 @@ def _of_request() -> list[Admission[Weir]]:
 
 
 def _finish(response: Any) -> Any:
-    admissions, written = g.pop("_weir_admissions"), Headers()
-    for admission in reversed(admissions):
-        response.headers.update(admission.headers(written, response.headers.get))
+    admissions = g.pop("_weir_admissions")
+    response.headers.update(missing_headers(admissions, response.headers))
 
     def end() -> None:
         for admission in admissions:

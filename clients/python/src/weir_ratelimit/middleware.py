@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,9 +25,6 @@ RefundWhen = Callable[[int], bool]
 window is over by then do not return."""
 
 
-NUMBERS = ("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset")
-
-
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """A response in place of the handler's."""
@@ -40,35 +38,19 @@ class Refusal:
         return json.dumps(self.body).encode()
 
 
-@dataclass(slots=True)
-class Headers:
-    """What the limits around one handler have written into its response, from the innermost outwards."""
-
-    remaining: int | None = None
-    """Of the limit whose `X-RateLimit-*` the response has."""
-    refused: bool = False
-
-    def of(self, answer: Answer, shown: bool, existing: Callable[[str], str | None]) -> dict[str, str]:
-        """The headers to set for one more limit. `RateLimit` and `RateLimit-Policy` are lists; `X-RateLimit-*` are those of the limit with the
-        least left, and those of a refusal and of the handler stay."""
-        own = answer.headers()
-        if not shown:
-            own = {name: value for name, value in own.items() if name == "retry-after"}
-        found: dict[str, str] = {
-            name: f"{own[name]}, {before}" if (before := existing(name)) else own[name]
-            for name in ("ratelimit", "ratelimit-policy")
-            if name in own
-        }
-        found |= {name: own[name] for name in ("retry-after", "x-ratelimit-retry-after") if name in own and existing(name) is None}
-        if "x-ratelimit-remaining" in own:
-            remaining = int(own["x-ratelimit-remaining"])
-            first = self.remaining is None and all(existing(name) is None for name in NUMBERS)
-            if first or (self.remaining is not None and not self.refused and remaining <= self.remaining):
-                self.remaining = remaining
-                # A quota that never renews has no reset.
-                found |= {name: own[name] for name in NUMBERS if name in own}
-        self.refused = self.refused or not answer.allowed
-        return found
+def headers_of_all(answers: list[Answer]) -> dict[str, str]:
+    """The headers of a response to which these answers belong, the outermost limit's first. `RateLimit` and `RateLimit-Policy` are lists. The
+    others are those of the refusal, or of the answer with the least left, the first one of equals."""
+    if not answers:
+        return {}
+    refusals = [answer for answer in answers if not answer.allowed]
+    least = min(answers, key=lambda answer: math.inf if answer.remaining is None else answer.remaining)
+    found = (refusals or [least])[0].headers()
+    for name in ("ratelimit-policy", "ratelimit"):
+        items = [own[name] for answer in answers if name in (own := answer.headers())]
+        if items:
+            found[name] = ", ".join(items)
+    return found
 
 
 def refusal(answer: Answer) -> Refusal | None:
@@ -84,9 +66,10 @@ def refusal(answer: Answer) -> Refusal | None:
     return Refusal(status, headers, body)
 
 
-def refunds(answer: Answer, refund_when: RefundWhen | None, status: int) -> bool:
-    """Whether the units of this admission are to be returned. A degraded answer charged nothing."""
-    return refund_when is not None and answer.allowed and answer.degraded is None and refund_when(status)
+def refunds(answer: Answer, refund_when: RefundWhen | None, status: int | None) -> bool:
+    """Whether the units of this admission are to be returned. A degraded answer charged nothing. The status is None if the client went away
+    before the response began: it could otherwise have the work for nothing."""
+    return refund_when is not None and status is not None and answer.allowed and answer.degraded is None and refund_when(status)
 
 
 def renewal_times(answer: Answer) -> list[tuple[str, float]]:

@@ -84,7 +84,7 @@ class WeirThrottle(BaseThrottle):  # type: ignore[misc]
         if admission is None:
             return True
         _follow(request, view, admission)
-        request._request.weir = admission.answer
+        django.keep(request._request, admission)
         if admission.refusal() is not None:
             raise Refused(admission)
         time.sleep(admission.answer.delay_ms / 1000)
@@ -102,8 +102,8 @@ def _follow(request: Request, view: Any, admission: Admission[Weir]) -> None:
 
     def finalize_response(*args: Any, **kwargs: Any) -> HttpResponseBase:
         response: HttpResponseBase = finalize(*args, **kwargs)
-        for admission in reversed(admissions):
-            django.add_headers(request._request, response, admission)
+        django.add_headers(request._request, response)
+        for admission in admissions:
             django.settle_when_closed(response, admission)
         return response
 

@@ -40,7 +40,7 @@ struct Handler {
     renewals: Option<String>,
 }
 
-type Decisions = Arc<Mutex<Vec<Value>>>;
+type Seen = Arc<Mutex<Vec<Value>>>;
 
 impl Case<'_> {
     async fn check(&self, position: usize) {
@@ -56,8 +56,8 @@ impl Case<'_> {
             renewals: is_stub.then(|| requests_of.clone()),
             ..Handler::default()
         });
-        let decisions = Decisions::default();
-        let address = serve(self.router(&weir, &handler, &decisions)).await;
+        let (decisions, statuses) = (Seen::default(), Seen::default());
+        let address = serve(self.router(&weir, &handler, &decisions, &statuses)).await;
         // Each request has a connection of its own, so that a former one cannot end late.
         let http =
             reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).timeout(GENEROUS);
@@ -68,14 +68,27 @@ impl Case<'_> {
             *handler.plan.lock().expect("no panic") = request["handler"].clone();
             handler.handled.store(false, Ordering::SeqCst);
             *handler.answer.lock().expect("no panic") = None;
-            let response = http.get(&address).send().await.expect("a response");
-            compare(response, &handler, &request["expect"], &place).await;
+            let response = http.get(&address).send();
+            if request["handler"]["leaves"] == true {
+                tokio::select! {
+                    _ = response => panic!("{place}: a response"),
+                    () = until(&place, async || handler.answer.lock().expect("no panic").is_some()) => {}
+                }
+            } else {
+                let response = response.await.expect("a response");
+                compare_response(response, &request["expect"], &place).await;
+            }
+            handler.compare(&request["expect"], &place);
             if let Some(after) = request.get("after") {
                 self.until(after, &place).await;
             }
         }
         if let Some(expected) = self.spec.get("decisions") {
             let found = Value::from(decisions.lock().expect("no panic").clone());
+            assert_eq!(&found, expected, "{}", self.name);
+        }
+        if let Some(expected) = self.spec.get("refund_statuses") {
+            let found = Value::from(statuses.lock().expect("no panic").clone());
             assert_eq!(&found, expected, "{}", self.name);
         }
         if let Some(last) = self.spec.get("last") {
@@ -90,18 +103,24 @@ impl Case<'_> {
         }
     }
 
-    fn router(&self, weir: &Weir, handler: &Arc<Handler>, decisions: &Decisions) -> Router {
+    fn router(
+        &self,
+        weir: &Weir,
+        handler: &Arc<Handler>,
+        decisions: &Seen,
+        statuses: &Seen,
+    ) -> Router {
         let work = Arc::clone(handler);
         let mut router = Router::new()
             .route("/", get(move |answer: Option<Answer>| work.clone().handle(answer)));
         for limit in self.spec["limits"].as_array().expect("limits").iter().rev() {
-            let limits = self.limits(limit, decisions);
+            let limits = self.limits(limit, decisions, statuses);
             router = router.layer(WeirLayer::new(weir.clone(), limits));
         }
         router.layer(CatchPanicLayer::new())
     }
 
-    fn limits(&self, limit: &Value, decisions: &Decisions) -> Limits<Body> {
+    fn limits(&self, limit: &Value, decisions: &Seen, statuses: &Seen) -> Limits<Body> {
         let attributes = self.attributes(limit);
         let seen = Arc::clone(decisions);
         let mut limits = Limits::new("conformance", move |_| Ok(Some(attributes.clone())))
@@ -124,7 +143,11 @@ impl Case<'_> {
             limits = limits.skip(move |_| skip);
         }
         if let Some(least) = limit["refund_from_status"].as_u64() {
-            limits = limits.refund_when(move |status| u64::from(status.as_u16()) >= least);
+            let seen = Arc::clone(statuses);
+            limits = limits.refund_when(move |status| {
+                seen.lock().expect("no panic").push(json!(status.as_u16()));
+                u64::from(status.as_u16()) >= least
+            });
         }
         if let Some(own) = limit.get("on_refused").cloned() {
             limits = limits.on_refused(move |_, _| {
@@ -165,8 +188,32 @@ impl Handler {
                 assert!(Instant::now() < deadline, "never renewed");
             }
         }
+        if plan["leaves"] == true {
+            std::future::pending::<()>().await;
+        }
         assert!(plan["fails"] != true, "the handler of a test fails");
         response(&plan)
+    }
+
+    fn compare(&self, expected: &Value, place: &str) {
+        if let Some(handled) = expected["handled"].as_bool() {
+            assert_eq!(self.handled.load(Ordering::SeqCst), handled, "{place}");
+        }
+        if let Some(answer) = expected.get("answer") {
+            let found = self.answer.lock().expect("no panic").clone();
+            assert_eq!(found.is_none(), answer.is_null(), "{place}");
+            for (name, value) in answer.as_object().into_iter().flatten() {
+                let found = found.as_ref().expect("an answer");
+                let found = match name.as_str() {
+                    "allowed" => json!(found.allowed),
+                    "limit" => json!(found.limit),
+                    "remaining" => json!(found.remaining),
+                    "leases" => json!(found.leases.len()),
+                    other => panic!("{place}: an unknown field {other}"),
+                };
+                assert_eq!(&found, value, "{place}: {name}");
+            }
+        }
     }
 }
 
@@ -189,34 +236,16 @@ fn response(plan: &Value) -> Response<Body> {
     response
 }
 
-async fn compare(response: reqwest::Response, handler: &Handler, expected: &Value, place: &str) {
+async fn compare_response(response: reqwest::Response, expected: &Value, place: &str) {
     let (status, headers) = (response.status().as_u16(), response.headers().clone());
     let body = response.text().await.expect("a body");
     assert_eq!(Some(u64::from(status)), expected["status"].as_u64(), "{place}: {body}");
-    if let Some(handled) = expected["handled"].as_bool() {
-        assert_eq!(handler.handled.load(Ordering::SeqCst), handled, "{place}");
-    }
     if let Some(text) = expected["body"].as_str() {
         assert_eq!(body, text, "{place}");
     }
     if let Some(code) = expected["code"].as_str() {
         let problem: Value = serde_json::from_str(&body).expect("JSON");
         assert_eq!(problem["code"], code, "{place}");
-    }
-    if let Some(answer) = expected.get("answer") {
-        let found = handler.answer.lock().expect("no panic").clone();
-        assert_eq!(found.is_none(), answer.is_null(), "{place}");
-        for (name, value) in answer.as_object().into_iter().flatten() {
-            let found = found.as_ref().expect("an answer");
-            let found = match name.as_str() {
-                "allowed" => json!(found.allowed),
-                "limit" => json!(found.limit),
-                "remaining" => json!(found.remaining),
-                "leases" => json!(found.leases.len()),
-                other => panic!("{place}: an unknown field {other}"),
-            };
-            assert_eq!(&found, value, "{place}: {name}");
-        }
     }
     for (name, value) in expected["headers"].as_object().into_iter().flatten() {
         compare_header(&headers, name, value, place);
@@ -266,5 +295,6 @@ async fn until(what: &str, condition: impl AsyncFn() -> bool) {
     let deadline = Instant::now() + GENEROUS;
     while !condition().await {
         assert!(Instant::now() < deadline, "never: {what}");
+        tokio::task::yield_now().await;
     }
 }
