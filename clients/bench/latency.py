@@ -1,5 +1,5 @@
-"""Measures a check by the Python client beside the same request by httpx: latency.py ROUNDS CALLS [async] [concurrent [SIZE ...]]. Prints the latencies in
-nanoseconds as a JSON object for each round; with `concurrent`, those of bursts, and the errors of bursts in which the bare client failed."""
+"""Measures a check by the Python client beside the same request by httpx: latency.py ROUNDS CALLS [async] [concurrent [SIZE ...]]. Prints the
+latencies in nanoseconds as a JSON object for each round; with `concurrent`, those of bursts, and the errors of those that httpx did not finish."""
 
 import asyncio
 import json

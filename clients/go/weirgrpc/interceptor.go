@@ -22,6 +22,8 @@ type Options struct {
 	Attributes func(ctx context.Context, method string) (map[string]string, error)
 	// Cost returns the number of units of a call. If Cost is nil, it is 1.
 	Cost func(ctx context.Context, method string) int64
+	// OnRefused returns the error of a refused call. If it is nil, it is RESOURCE_EXHAUSTED, or UNAVAILABLE if OnError denied.
+	OnRefused func(context.Context, *weir.Answer) error
 	// OnDecision is called with each answer and the time that it took: for metrics. It can be nil.
 	OnDecision func(*weir.Answer, time.Duration)
 	// RefundWhen returns whether a call that ends with this code returns the units: codes.Unavailable for those that failed by no fault of the
@@ -85,6 +87,9 @@ func (o Options) withDefaults() Options {
 	if o.Attributes == nil {
 		panic("weirgrpc: Options.Attributes: a function of the call is needed")
 	}
+	if o.OnRefused == nil {
+		o.OnRefused = refusal
+	}
 	if o.OnDecision == nil {
 		o.OnDecision = func(*weir.Answer, time.Duration) {}
 	}
@@ -127,14 +132,12 @@ func (o Options) admit(ctx context.Context, client *weir.Client, method string) 
 		return unlimited, o.checkFailed(ctx, err)
 	}
 	o.OnDecision(answer, time.Since(begun))
-	if !answer.Allowed {
-		return unlimited, refusal(answer)
-	}
+	// A denial can have leases of rules in shadow mode.
 	release := client.Hold(ctx, answer, o.OnLeaseError)
 	end := func(code codes.Code) {
 		release()
 		// The code of a call whose client went away is not known, and a degraded answer charged nothing.
-		if o.RefundWhen == nil || ctx.Err() != nil || answer.Degraded != "" || !o.RefundWhen(code) {
+		if !answer.Allowed || o.RefundWhen == nil || ctx.Err() != nil || answer.Degraded != "" || !o.RefundWhen(code) {
 			return
 		}
 		request.Charge = answer.Charge
@@ -142,7 +145,11 @@ func (o Options) admit(ctx context.Context, client *weir.Client, method string) 
 			o.OnRefundError(err)
 		}
 	}
-	return admission{weir.WithAnswer(ctx, answer), end}, delay(ctx, answer)
+	admitted := admission{weir.WithAnswer(ctx, answer), end}
+	if !answer.Allowed {
+		return admitted, o.OnRefused(ctx, answer)
+	}
+	return admitted, delay(ctx, answer)
 }
 
 // checkFailed is the status of a call whose client has gone away, or about which no check could be made.
@@ -154,7 +161,7 @@ func (o Options) checkFailed(ctx context.Context, err error) error {
 	return status.Error(codes.Internal, "the rate limit could not be checked")
 }
 
-func refusal(answer *weir.Answer) error {
+func refusal(_ context.Context, answer *weir.Answer) error {
 	refused := status.New(codes.ResourceExhausted, "rate limited")
 	if answer.Degraded == weir.DegradedClient {
 		// The call is not at fault.

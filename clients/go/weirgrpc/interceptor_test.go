@@ -192,6 +192,34 @@ func TestCallWithoutAttributesIsUnlimited(t *testing.T) {
 	}
 }
 
+func TestOwnRefusalAndTheLeaseOfADenial(t *testing.T) {
+	denial := `{"allowed":false,"denied_by":[],"retry_after_ms":7,"delay_ms":0,"limit":null,"remaining":null,"reset_after_ms":null,` +
+		`"limits":[],"degraded":null,"rulebook_version":1,"leases":[{"id":"lease_x","rule_id":"rule_x","expires_at_ms":1}]}`
+	released := make(chan struct{})
+	denies := &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
+		status, body := http.StatusTooManyRequests, denial
+		if r.URL.Path == "/release" {
+			status, body = http.StatusOK, `{"released":true,"degraded":null}`
+			close(released)
+		}
+		return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body))}, nil
+	})}
+	server := served(t, client(t, weir.Options{HTTPClient: denies}), weirgrpc.Options{
+		RefundWhen: func(code codes.Code) bool { t.Error(code); return true },
+		OnRefused: func(_ context.Context, answer *weir.Answer) error {
+			return status.Errorf(codes.FailedPrecondition, "again in %d ms", *answer.RetryAfterMS)
+		},
+	})
+	if refused := status.Convert(server.check("window", "own")); refused.Code() != codes.FailedPrecondition || refused.Message() != "again in 7 ms" {
+		t.Error(refused)
+	}
+	select {
+	case <-released:
+	case <-time.After(generous):
+		t.Error("the lease is never released")
+	}
+}
+
 func TestDelayIsWaitedForWithinTheCall(t *testing.T) {
 	hour := `{"allowed":true,"denied_by":[],"retry_after_ms":0,"delay_ms":3600000,"limit":null,"remaining":null,"reset_after_ms":null,` +
 		`"limits":[],"degraded":null,"rulebook_version":1}`
