@@ -144,11 +144,13 @@ class Concurrency(unittest.TestCase):
                 async with trio.open_nursery() as nursery:
                     for scope in scopes:
                         nursery.start_soon(check, scope)
-                    # Until one is in flight. Trio chooses which, so the cancelled one can have been sent or not.
+                    # Until one is in flight. Trio chooses which, so the cancelled one can have been sent or not, and answered on a busy machine.
                     await trio.testing.wait_all_tasks_blocked()
                     scopes[2].cancel()
-                self.assertEqual([(one.allowed, one.degraded) for one in answers], [(True, None)] * 3)
-                self.assertIn((await weir.peek("conformance", subject)).remaining, (6, 7))
+                self.assertEqual({(one.allowed, one.degraded) for one in answers}, {(True, None)})
+                self.assertIn(len(answers), (3, 4))
+                # Of ten, without the one of the peek.
+                self.assertIn((await weir.peek("conformance", subject)).remaining, (5, 6))
 
         trio.run(run)
 

@@ -40,7 +40,7 @@ struct Handler {
     renewals: Option<String>,
 }
 
-type Seen = Arc<Mutex<Vec<Value>>>;
+type Recorded = Arc<Mutex<Vec<Value>>>;
 
 impl Case<'_> {
     async fn check(&self, position: usize) {
@@ -56,7 +56,7 @@ impl Case<'_> {
             renewals: is_stub.then(|| requests_of.clone()),
             ..Handler::default()
         });
-        let (decisions, statuses) = (Seen::default(), Seen::default());
+        let (decisions, statuses) = (Recorded::default(), Recorded::default());
         let address = serve(self.router(&weir, &handler, &decisions, &statuses)).await;
         // Each request has a connection of its own, so that a former one cannot end late.
         let http =
@@ -107,8 +107,8 @@ impl Case<'_> {
         &self,
         weir: &Weir,
         handler: &Arc<Handler>,
-        decisions: &Seen,
-        statuses: &Seen,
+        decisions: &Recorded,
+        statuses: &Recorded,
     ) -> Router {
         let work = Arc::clone(handler);
         let mut router = Router::new()
@@ -120,7 +120,7 @@ impl Case<'_> {
         router.layer(CatchPanicLayer::new())
     }
 
-    fn limits(&self, limit: &Value, decisions: &Seen, statuses: &Seen) -> Limits<Body> {
+    fn limits(&self, limit: &Value, decisions: &Recorded, statuses: &Recorded) -> Limits<Body> {
         let attributes = self.attributes(limit);
         let seen = Arc::clone(decisions);
         let mut limits = Limits::new("conformance", move |_| Ok(Some(attributes.clone())))
