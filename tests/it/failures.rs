@@ -46,7 +46,7 @@ const ROWS: [(&str, &str, &str); 28] = [
         "tenant_that_floods_the_limiter_fails_no_check_of_another",
     ),
     (
-        "Redis forgets its scripts",
+        "Redis forgets its functions",
         "tests/it/redis_outage.rs",
         "assert_flushed_script_costs_nothing",
     ),

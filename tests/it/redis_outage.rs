@@ -1,4 +1,4 @@
-//! Redis is unavailable, stalled, full or empty, or has lost the script: rules answer by `on_store_failure` at once, and
+//! Redis is unavailable, stalled, full or empty, or has lost the functions: rules answer by `on_store_failure` at once, and
 //! normal decisions return soon after.
 
 use std::time::{Duration, Instant};
@@ -180,7 +180,7 @@ async fn assert_normal(tenant: &Tenant<'_>, what: &str) {
 async fn assert_flushed_script_costs_nothing(stack: &Stack, tenant: &Tenant<'_>) {
     let mut taken = 0;
     for round in 0..6 {
-        let flushed = stack.redis.command("SCRIPT FLUSH SYNC").expect("Redis forgets the script");
+        let flushed = stack.redis.command("FUNCTION FLUSH SYNC").expect("Redis forgets them");
         assert!(flushed.starts_with("+OK"), "{flushed}");
         let reply = tenant.check(round % 2, &check("allow", "flushed")).await.expect(200);
         is_prompt(&reply);

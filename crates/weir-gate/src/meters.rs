@@ -54,7 +54,6 @@ pub(crate) struct Meters {
     pub(crate) rls: RlsMeters,
     seconds: Histogram,
     redis_up: Gauge,
-    redis_functions: Gauge,
     redis_script_loads: Counter,
     redis_data_lost: Counter,
     pub(crate) redis_evicted: Counter,
@@ -173,13 +172,9 @@ impl Meters {
                 "weir_redis_up",
                 "1 while Redis decides checks. In a cluster, 0 while any primary is away.",
             ),
-            redis_functions: names.gauge(
-                "weir_redis_functions",
-                "1 while Redis runs the limiter as a function, 0 while it runs it as a script.",
-            ),
             redis_script_loads: names.counter(
                 "weir_redis_script_loads_total",
-                "Calls for which Redis did not have the function or script.",
+                "Calls for which Redis did not have the function.",
             ),
             redis_data_lost: names
                 .counter("weir_redis_data_lost_total", "Times that Redis lost its data."),
@@ -225,7 +220,6 @@ impl Meters {
     pub(crate) fn render(&self, redis: &RedisHealth, stock: Stock) -> String {
         self.stock.set(stock);
         self.redis_up.set(f64::from(u8::from(redis.up)));
-        self.redis_functions.set(f64::from(u8::from(redis.functions)));
         self.redis_script_loads.absolute(redis.script_loads);
         self.cached_denials.publish();
         self.leased.publish();

@@ -15,6 +15,7 @@ mod connector;
 mod cost;
 mod deadline;
 mod in_flight;
+mod layout;
 mod link;
 mod links;
 mod pace;
@@ -46,10 +47,11 @@ use weir_trace::{RequestSpan, Traces};
 
 pub use self::asked::{Answer, Asked, FirstAnswer, Idempotency};
 pub use self::call_times::CallTimes;
-pub(crate) use self::connector::probe_programs;
+pub(crate) use self::connector::probe_program;
 use self::links::Links;
 use self::pending::Reply;
 use self::periods::Periods;
+pub(crate) use self::program::missing;
 use self::script::Encoded;
 use self::sending::Sender;
 pub use self::settings::{DecidingClock, LimiterSettings};
@@ -83,8 +85,6 @@ pub struct RedisHealth {
     /// Whether Redis decides checks. Also false after a second in which Redis only refused, and in a cluster while one primary
     /// does not decide checks.
     pub up: bool,
-    /// Whether Redis runs the limiter's program as a function, instead of a script.
-    pub functions: bool,
     /// The number of times that Redis did not have the program.
     pub script_loads: u64,
     /// The primaries that serve buckets: one, or those of a cluster.
@@ -128,7 +128,6 @@ impl Limiter {
     pub fn health(&self) -> RedisHealth {
         RedisHealth {
             up: self.up(),
-            functions: self.links.functions(),
             script_loads: self.links.script_loads(),
             primaries: self.links.primaries(),
         }

@@ -88,7 +88,7 @@ async fn inspect_server(
     if client.is_cluster() {
         cluster::inspect_settings(&mut connection, report).await?;
     }
-    programs(&mut connection, report).await;
+    functions(&mut connection, report).await;
     round_trip(&mut connection, budget, report).await?;
     clock(&mut connection, now, report).await?;
     rights::inspect(client, &mut connection, tag, report).await?;
@@ -109,27 +109,14 @@ async fn tracking(client: &Client, report: &mut Report) {
     }
 }
 
-async fn programs(connection: &mut MultiplexedConnection, report: &mut Report) {
-    let [function, script] = limiter::probe_programs(connection).await;
-    match (function, script) {
-        (Ok(()), Ok(())) => report.add(Judgement::Good, "programs", "functions and scripts run"),
-        (Ok(()), Err(error)) => {
-            let text = format!(
-                "functions run, scripts do not, which control planes need: {}",
-                error.cause()
-            );
-            report.add(Judgement::Bad, "programs", text);
-        }
-        (Err(error), Ok(())) => {
-            let text =
-                format!("scripts run, functions do not, so a call costs more: {}", error.cause());
-            report.add(Judgement::Notice, "programs", text);
-        }
-        (Err(error), Err(_)) => {
-            let text = format!("neither functions nor scripts run: {}", error.cause());
-            report.add(Judgement::Bad, "programs", text);
-        }
-    }
+/// Whether Redis runs the limiter.
+async fn functions(connection: &mut MultiplexedConnection, report: &mut Report) {
+    let Err(error) = limiter::probe_program(connection).await else {
+        return report.add(Judgement::Good, "functions", "they run");
+    };
+    let needed = limiter::missing(&error).map(|needed| format!("{needed}; "));
+    let text = format!("{}they do not run: {}", needed.unwrap_or_default(), error.cause());
+    report.add(Judgement::Bad, "functions", text);
 }
 
 async fn round_trip(

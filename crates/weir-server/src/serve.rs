@@ -103,7 +103,11 @@ fn confine(store: Store, plane: &'static str, running: &Running) {
 fn verify_redis(redis: weir_redis::Client, running: &Running) {
     running.spawn_check("address of redis", async move {
         loop {
-            match redis.unsuitable(REDIS_DEADLINE).await {
+            let found = match redis.unsuitable(REDIS_DEADLINE).await {
+                Ok(None) => redis.without_functions(REDIS_DEADLINE).await,
+                found => found,
+            };
+            match found {
                 Ok(None) => return Ok(()),
                 Ok(Some(reason)) => {
                     return Err(anyhow::Error::new(reason).context("WEIR_REDIS_URL cannot be used"));

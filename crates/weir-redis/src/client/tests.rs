@@ -305,6 +305,13 @@ async fn unsuitable_addresses_are_recognised() {
     assert_eq!(unsuitable(&node).await, Some(Unsuitable::ClusterNode));
     let away = crate::client("redis://127.0.0.1:1").expect("an address");
     assert!(away.unsuitable(DEADLINE).await.is_err());
+    let primary = server("functions", &[]);
+    let client = crate::client(&primary.url()).expect("a local address");
+    assert_eq!(client.without_functions(DEADLINE).await.expect("it answers"), None);
+    primary.command("ACL SETUSER default -fcall").expect("it runs");
+    let reason = client.without_functions(DEADLINE).await.expect("it answers");
+    assert!(reason.is_some_and(|reason| reason.to_string().contains("+fcall")));
+    assert!(away.without_functions(DEADLINE).await.is_err());
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use redis::aio::MultiplexedConnection;
 use super::cluster::Cluster;
 use super::{Client, Target, unless_not_permitted};
 use crate::error::RedisError;
+use crate::limiter;
 
 /// The reason why Weir cannot use an address, although Redis answers there.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -30,6 +31,8 @@ pub enum Unsuitable {
     SeveralClusters,
     #[error("the cluster covers {0} of 16384 slots; `redis-cli --cluster fix` assigns the others")]
     Uncovered(u16),
+    #[error("it does not run functions: {0}")]
+    WithoutFunctions(&'static str),
 }
 
 /// The error of a server without cluster mode.
@@ -53,6 +56,24 @@ impl Client {
             }
         };
         tokio::time::timeout(timeout, unsuitable).await.unwrap_or(Err(RedisError::Timeout))
+    }
+}
+
+impl Client {
+    /// The reason why this Redis does not run the limiter, or `None` if it does. In a cluster, that of the first primary.
+    pub async fn without_functions(
+        &self,
+        timeout: Duration,
+    ) -> Result<Option<Unsuitable>, RedisError> {
+        let primary = self.primaries().await?.into_iter().next();
+        let mut connection = primary.as_ref().unwrap_or(self).connect(timeout).await?.0;
+        match limiter::probe_program(&mut connection).await {
+            Ok(()) => Ok(None),
+            Err(error) => match limiter::missing(&error) {
+                Some(needed) => Ok(Some(Unsuitable::WithoutFunctions(needed))),
+                None => Err(error),
+            },
+        }
     }
 }
 

@@ -191,7 +191,7 @@ impl Batcher {
         with_program: bool,
     ) {
         let mut connection = connected.connection.clone();
-        let mut request = Request::new(connected.program, with_program);
+        let mut request = Request::new(with_program);
         for batch in &calls {
             let asking = batch.iter().any(|pending| pending.joining == Joining::NobodyAsking);
             request.add(&encoded(batch), self.settings.clock_and_grace(), asking);

@@ -128,12 +128,6 @@ impl ClusterLinks {
         routes.up()
     }
 
-    pub(super) fn functions(&self) -> bool {
-        let routes = self.routes.read().unwrap_or_else(PoisonError::into_inner);
-        let mut links = routes.buckets.iter().flatten();
-        !routes.buckets.is_empty() && links.all(|link| link.status().functions())
-    }
-
     pub(super) fn script_loads(&self) -> u64 {
         self.script_loads.load(Ordering::Relaxed)
     }

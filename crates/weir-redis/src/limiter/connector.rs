@@ -9,7 +9,8 @@ use redis::{ErrorKind, RedisResult, ServerErrorKind, Value};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::pace::Pace;
-use super::program::{Program, Request, is_not_permitted, is_unknown};
+use super::program::{Request, is_unknown};
+use super::script;
 use super::settings::LimiterSettings;
 use super::status::Status;
 use crate::client::{Client, Server};
@@ -25,13 +26,12 @@ pub(super) struct Connector {
     last_attempt: Option<Instant>,
 }
 
-/// A connection, its server, the pace of Redis on it, and the way in which Redis runs the program.
+/// A connection, its server, and the pace of Redis on it.
 #[derive(Debug)]
 pub(super) struct Connected {
     pub(super) connection: MultiplexedConnection,
     pub(super) server: Server,
     pub(super) pace: Pace,
-    pub(super) program: Program,
 }
 
 /// The shortest time between two attempts: at most ten a second.
@@ -82,8 +82,7 @@ impl Connector {
         let (mut connection, server) = self.client.connect(timeout).await?;
         let sent = Instant::now();
         redis::cmd("PING").query_async::<()>(&mut connection).await?;
-        let (pace, program) = (Pace::new(sent.elapsed()), Program::default());
-        let mut connected = Connected { connection, server, pace, program };
+        let mut connected = Connected { connection, server, pace: Pace::new(sent.elapsed()) };
         match self.probe(&mut connected).await {
             Err(error @ RedisError::Refused(_)) if !error.wants_reconnection() => {
                 Ok((connected, Err(error)))
@@ -93,25 +92,12 @@ impl Connector {
         }
     }
 
-    /// Tests whether Redis would run the program, by a call without checks, which reads and writes nothing. If Redis
-    /// refuses one way to run it, uses the other.
+    /// Tests whether Redis would run the program, by a call without checks, which reads and writes nothing.
     pub(super) async fn probe(&self, connected: &mut Connected) -> Result<(), RedisError> {
-        let probe = async {
-            let refused = match self.call_nothing(connected).await {
-                Err(error) if is_not_permitted(&error) => error,
-                other => return other,
-            };
-            connected.program = connected.program.other();
-            let other = self.call_nothing(connected).await;
-            if other.as_ref().is_err_and(is_not_permitted) {
-                connected.program = connected.program.other();
-                return Err(refused);
-            }
-            other
-        };
-        let probed = timeout(PROBE_TIMEOUT, probe).await.unwrap_or(Err(RedisError::Timeout));
-        self.status.set_program(connected.program);
-        probed?;
+        let call = call_nothing(&mut connected.connection, &self.settings);
+        if timeout(PROBE_TIMEOUT, call).await.unwrap_or(Err(RedisError::Timeout))? {
+            self.status.count_script_load();
+        }
         let probe = self.probe_slot(&mut connected.connection);
         timeout(PROBE_TIMEOUT, probe).await.unwrap_or(Err(RedisError::Timeout))
     }
@@ -139,37 +125,25 @@ impl Connector {
             *logged = Some((cause, now));
         }
     }
-
-    async fn call_nothing(&self, connected: &mut Connected) -> Result<(), RedisError> {
-        let Connected { connection, program, .. } = connected;
-        if call_nothing(connection, *program, &self.settings).await? {
-            self.status.count_script_load();
-        }
-        Ok(())
-    }
 }
 
-/// Tests whether Redis would run the program as a function, and whether as a script.
-pub(crate) async fn probe_programs(
+/// Tests whether Redis would run the program.
+pub(crate) async fn probe_program(
     connection: &mut MultiplexedConnection,
-) -> [Result<(), RedisError>; 2] {
-    let settings = LimiterSettings::default();
-    let function = call_nothing(connection, Program::Function, &settings).await;
-    let script = call_nothing(connection, Program::Script, &settings).await;
-    [function.map(drop), script.map(drop)]
+) -> Result<(), RedisError> {
+    call_nothing(connection, &LimiterSettings::default()).await.map(drop)
 }
 
 /// Calls the program without checks. Returns whether Redis did not have it; Redis then has it now.
 async fn call_nothing(
     connection: &mut MultiplexedConnection,
-    program: Program,
     settings: &LimiterSettings,
 ) -> Result<bool, RedisError> {
     let (clock, grace_ms) = settings.clock_and_grace();
-    let called = program.call(&[], clock, grace_ms).query_async::<Value>(connection).await;
+    let called = script::command(&[], clock, grace_ms).query_async::<Value>(connection).await;
     match called.map_err(RedisError::from) {
         Err(error) if is_unknown(&error) => {
-            let mut request = Request::new(program, true);
+            let mut request = Request::new(true);
             request.add(&[], (clock, grace_ms), false);
             request.query_async(connection).await.into_iter().collect::<RedisResult<Vec<_>>>()?;
             Ok(true)

@@ -70,14 +70,6 @@ impl Links {
         }
     }
 
-    /// Whether Redis runs the program as a function, on each link.
-    pub(super) fn functions(&self) -> bool {
-        match self {
-            Self::One(link) => link.status().functions(),
-            Self::Cluster(links) => links.0.functions(),
-        }
-    }
-
     pub(super) fn script_loads(&self) -> u64 {
         match self {
             Self::One(link) => link.status().script_loads(),

@@ -1,5 +1,4 @@
-//! How Redis runs the program of the limiter: as a function, which is cheaper, or as a script where Redis does not permit
-//! functions or does not have them.
+//! The request of calls, which contains the library of the limiter if Redis does not have it.
 
 use redis::aio::ConnectionLike;
 use redis::{Cmd, Pipeline, RedisResult, Value};
@@ -8,21 +7,12 @@ use weir_domain::time::Micros;
 
 use super::in_flight::CallResults;
 use super::script::{self, Encoded};
-use super::source::{FUNCTION, LIBRARY, SCRIPT};
+use super::source::LIBRARY;
 use crate::error::RedisError;
-
-/// The way in which Redis runs the program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Program {
-    #[default]
-    Function,
-    Script,
-}
 
 /// Calls that are sent together, with what is sent before them.
 #[derive(Debug)]
 pub(super) struct Request {
-    program: Program,
     /// Whether the request contains the program, because Redis does not have it.
     with_program: bool,
     calls: SmallVec<[Call; 1]>,
@@ -35,40 +25,10 @@ struct Call {
     asking: bool,
 }
 
-impl Program {
-    /// Builds the call for these callers' checks. Redis possibly does not have the program.
-    pub(super) fn call(self, all: &[&Encoded], clock: Option<Micros>, grace_ms: u64) -> Cmd {
-        match self {
-            Self::Function => script::command("FCALL", &FUNCTION, all, clock, grace_ms),
-            Self::Script => script::command("EVALSHA", &script::HASH, all, clock, grace_ms),
-        }
-    }
-
-    /// The command that loads the program, if it is not a part of the call.
-    fn load(self) -> Option<Cmd> {
-        match self {
-            Self::Function => {
-                let mut load = redis::cmd("FUNCTION");
-                load.arg("LOAD").arg(LIBRARY.as_str());
-                Some(load)
-            }
-            Self::Script => None,
-        }
-    }
-
-    /// The other way.
-    pub(super) const fn other(self) -> Self {
-        match self {
-            Self::Function => Self::Script,
-            Self::Script => Self::Function,
-        }
-    }
-}
-
 impl Request {
     /// A request without calls. `with_program` is for Redis that does not have the program.
-    pub(super) fn new(program: Program, with_program: bool) -> Self {
-        Self { program, with_program, calls: SmallVec::new() }
+    pub(super) fn new(with_program: bool) -> Self {
+        Self { with_program, calls: SmallVec::new() }
     }
 
     /// Adds the call for these callers' checks. `asking` means that the node to which the slot of their keys moves is to serve
@@ -79,22 +39,14 @@ impl Request {
         (clock, grace_ms): (Option<Micros>, u64),
         asking: bool,
     ) {
-        let command = match self.program {
-            // Redis caches the script.
-            Program::Script if self.with_program => {
-                script::command("EVAL", &SCRIPT, all, clock, grace_ms)
-            }
-            program => program.call(all, clock, grace_ms),
-        };
-        self.calls.push(Call { command, asking });
+        self.calls.push(Call { command: script::command(all, clock, grace_ms), asking });
     }
 
     /// Sends all of it at once. Returns the result of each call.
     pub(super) async fn query_async(self, connection: &mut impl ConnectionLike) -> CallResults {
         let count = self.calls.len();
         if self.with_program
-            && let Some(load) = self.program.load()
-            && let Err(error) = load.query_async::<Value>(connection).await
+            && let Err(error) = load(connection).await
             && !was_loaded_meanwhile(&error)
         {
             return smallvec![Err(error); count];
@@ -117,15 +69,26 @@ impl Request {
     }
 }
 
+async fn load(connection: &mut impl ConnectionLike) -> RedisResult<()> {
+    redis::cmd("FUNCTION").arg("LOAD").arg(LIBRARY.as_str()).query_async(connection).await
+}
+
 /// Whether Redis does not have the program. It then ran nothing.
 pub(super) fn is_unknown(error: &RedisError) -> bool {
     let RedisError::Refused(error) = error else { return false };
-    error.code() == Some("NOSCRIPT") || error.detail() == Some("Function not found")
+    error.detail() == Some("Function not found")
 }
 
-/// Whether Redis would refuse the program each time, so that the other way is worth an attempt.
-pub(super) fn is_not_permitted(error: &RedisError) -> bool {
-    matches!(error, RedisError::Refused(_)) && matches!(error.label(), "noperm" | "refused")
+/// What is needed where Redis would refuse the program each time: it has no functions, or the user may not use them.
+pub(crate) fn missing(error: &RedisError) -> Option<&'static str> {
+    let RedisError::Refused(refused) = error else { return None };
+    let is_unknown_command =
+        refused.detail().is_some_and(|detail| detail.contains("unknown command"));
+    if error.label() == "noperm" {
+        Some("its user needs the rights +fcall and +function|load")
+    } else {
+        is_unknown_command.then_some("Weir needs Redis 7.0 or newer, or Valkey")
+    }
 }
 
 /// Another gate can load the same library at the same time.
@@ -139,17 +102,22 @@ mod tests {
     use crate::error::tests::from_redis;
 
     #[test]
-    fn errors_without_the_program_are_distinguished_from_refusals() {
-        for reply in ["-NOSCRIPT No matching script.\r\n", "-ERR Function not found\r\n"] {
-            assert!(is_unknown(&from_redis(reply)), "{reply}");
-        }
-        for reply in ["-ERR unknown command 'FCALL'\r\n", "-NOPERM no permissions\r\n"] {
+    fn lost_library_is_distinguished_from_refusals_which_name_what_is_needed() {
+        let lost = from_redis("-ERR Function not found\r\n");
+        assert!(is_unknown(&lost));
+        for (reply, needed) in [
+            ("-ERR unknown command 'FCALL'\r\n", Some("7.0")),
+            ("-NOPERM no permissions\r\n", Some("+fcall and +function|load")),
+            ("-ERR max number of clients reached\r\n", None),
+            ("-OOM full\r\n", None),
+            ("-READONLY a replica\r\n", None),
+            ("-LOADING wait\r\n", None),
+        ] {
             let error = from_redis(reply);
-            assert!(!is_unknown(&error) && is_not_permitted(&error), "{reply}");
-        }
-        for reply in ["-OOM full\r\n", "-READONLY a replica\r\n", "-LOADING wait\r\n"] {
-            let error = from_redis(reply);
-            assert!(!is_unknown(&error) && !is_not_permitted(&error), "{reply}");
+            assert!(!is_unknown(&error), "{reply}");
+            let missing = missing(&error);
+            assert_eq!(missing.is_some(), needed.is_some(), "{reply}");
+            assert!(missing.unwrap_or_default().contains(needed.unwrap_or_default()), "{reply}");
         }
     }
 }

@@ -9,8 +9,9 @@ use weir_domain::counter::{CounterName, CounterPart};
 use weir_domain::id::{RuleId, TenantId};
 
 use super::asked::Idempotency;
+use super::layout::number;
 use super::redirect::{Redirect, pause, query_asking};
-use super::script::{denied, number};
+use super::script::denied;
 use crate::client::Client;
 use crate::error::RedisError;
 use crate::keys::{self, INVALIDATION_CHANNEL, RESET};

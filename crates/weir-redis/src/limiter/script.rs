@@ -1,11 +1,8 @@
-//! Encodes the arguments of the script, which begins with the contract. `script_reply` reads its reply. No other Rust code
-//! contains positions.
-
-use std::sync::LazyLock;
+//! Encodes the arguments of the script by the table of `layout`. `script_reply` reads its reply.
 
 use redis::Cmd;
 use smallvec::SmallVec;
-use weir_domain::algorithm::{PeriodBounds, Quota, SLACK_US};
+use weir_domain::algorithm::{PeriodBounds, Quota, SLACK_US, ScriptParameters};
 use weir_domain::charge::RuleCharge;
 use weir_domain::charged::Charged;
 use weir_domain::draft::Over;
@@ -16,13 +13,14 @@ use weir_domain::reservation::Settlement;
 use weir_domain::time::Micros;
 
 use super::asked::Asked;
-use super::source::{ACQUIRE, CHARGED, CONSUME_ONE, SCRIPT, operation};
+use super::layout::Value::{Flag, Id, Name, Number};
+use super::layout::{
+    CHARGE_TIME, CHARGED_LEVEL, CHECK, CHECK_REST, HEADER, LIMIT, MORE_PARAMETERS, OWN_COST,
+    PERIODS, Part, RESERVATION, RULE, Value, write,
+};
+use super::source::{ACQUIRE, CHARGED, CONSUME_ONE, FUNCTION, operation};
 use crate::keys;
 use crate::placement::{Bucket, Owner};
-
-#[expect(clippy::disallowed_methods, reason = "the one place where the script is registered")]
-pub(super) static HASH: LazyLock<String> =
-    LazyLock::new(|| redis::Script::new(&SCRIPT).get_hash().to_owned());
 
 /// The number of keys, checks and limits that are held without an allocation. Most callers have one or two.
 const FEW: usize = 4;
@@ -98,14 +96,18 @@ impl Encoded {
         let hash_count = counter_hashes.iter().max().copied().unwrap_or(0);
         let (rules, idempotent) = (check.rules.len() as u64, check.idempotency.is_some());
         let (acquires, consumes_one) = (check.acquires(), check.consumes_one());
-        if consumes_one {
-            self.push(&[CONSUME_ONE, check.cost]);
-        } else {
-            let operation = if acquires { ACQUIRE } else { operation(check.operation) };
-            self.push(&[operation, check.cost, rules, hash_count, u64::from(idempotent)]);
+        let operation = match () {
+            () if consumes_one => CONSUME_ONE,
+            () if acquires => ACQUIRE,
+            () => operation(check.operation),
+        };
+        self.part(&CHECK, [Number(operation), Number(check.cost)]);
+        if !consumes_one {
+            self.part(&CHECK_REST, [Number(rules), Number(hash_count), Flag(idempotent)]);
         }
         if check.operation == Operation::Refund {
-            self.push(&[check.charged.map_or(0, |charged| charged.at.0)]);
+            let charged_us = check.charged.map_or(0, |charged| charged.at.0);
+            self.part(&CHARGE_TIME, [Number(charged_us)]);
         }
         self.holding(check, acquires);
         if let Some(idempotency) = &check.idempotency {
@@ -139,7 +141,9 @@ impl Encoded {
                 self.rule(rule, counter_hash);
             }
             self.limits(owner, rule, check.charged, bounds);
-            self.push(rule.own_cost.as_slice());
+            if let Some(own_cost) = rule.own_cost {
+                self.part(&OWN_COST, [Number(own_cost)]);
+            }
         }
         self.expected.push(Expected::of(check));
     }
@@ -156,18 +160,22 @@ impl Encoded {
             _ if acquires => (check.lease_id.0, 0, false),
             _ => return,
         };
-        self.numbers.extend_from_slice(&id);
-        self.push(&[time, u64::from(at_most)]);
+        self.part(&RESERVATION, [Id(id), Number(time), Flag(at_most)]);
     }
 
     /// Writes what precedes the limits of a rule.
     fn rule(&mut self, rule: &RuleCharge, counter_hash: u64) {
-        let block_ms = rule.active.rule.block_ms();
-        let (shadow, limits) = (u64::from(rule.shadow()), rule.limits().len() as u64);
-        let debt = u64::from(rule.active.rule.over() == Over::Debt);
-        let has_own_cost = u64::from(rule.own_cost.is_some());
-        let group = shadow + 2 * debt + 4 * has_own_cost;
-        self.push(&[group, block_ms.unwrap_or(0), counter_hash, limits]);
+        let debt = rule.active.rule.over() == Over::Debt;
+        let block_ms = rule.active.rule.block_ms().unwrap_or(0);
+        let values = [
+            Flag(rule.shadow()),
+            Flag(debt),
+            Flag(rule.own_cost.is_some()),
+            Number(block_ms),
+            Number(counter_hash),
+            Number(rule.limits().len() as u64),
+        ];
+        self.part(&RULE, values);
     }
 
     fn limits(
@@ -183,11 +191,19 @@ impl Encoded {
             if limit.algorithm.has_own_key() {
                 self.key(|keys| keys::limit(keys, owner, text, limit.slot, rule.subject));
             }
-            self.numbers.extend_from_slice(&keys::counter(id, limit.slot));
-            self.push(&[limit.algorithm.kind().number().into()]);
-            self.push(meter.script_parameters().as_slice());
+            let (name, kind) = (keys::counter(id, limit.slot), limit.algorithm.kind().number());
+            let limit_of = |[a, b, c]: [u64; 3]| {
+                [Name(name), Number(kind.into()), Number(a), Number(b), Number(c)]
+            };
+            match meter.script_parameters() {
+                ScriptParameters::Three(three) => self.part(&LIMIT, limit_of(three)),
+                ScriptParameters::Five([a, b, c, d, e]) => {
+                    self.part(&LIMIT, limit_of([a, b, c]));
+                    self.part(&MORE_PARAMETERS, [Number(d), Number(e)]);
+                }
+            }
             if let Some(charged) = charged {
-                self.push(&[charged.of(id, limit.slot, &meter).level]);
+                self.part(&CHARGED_LEVEL, [Number(charged.of(id, limit.slot, &meter).level)]);
             }
             if let Some((from_us, until_us)) = meter.valid_us() {
                 self.from_us = self.from_us.max(from_us);
@@ -201,10 +217,8 @@ impl Encoded {
         self.key_ends.push(self.keys.len());
     }
 
-    fn push(&mut self, numbers: &[u64]) {
-        for whole in numbers {
-            self.numbers.extend_from_slice(&number(*whole));
-        }
+    fn part<const N: usize>(&mut self, part: &Part<N>, values: [Value; N]) {
+        write(&mut self.numbers, part, values);
     }
 }
 
@@ -244,32 +258,24 @@ fn counter_hashes(rules: &[RuleCharge]) -> SmallVec<[u64; 2 * FEW]> {
     counter_hashes
 }
 
-/// Builds the call of a command that runs `program` for these callers' checks.
-pub(super) fn command(
-    name: &str,
-    program: &str,
-    all: &[&Encoded],
-    clock: Option<Micros>,
-    grace_ms: u64,
-) -> Cmd {
+/// Builds the call for these callers' checks. Redis possibly does not have the function.
+pub(super) fn command(all: &[&Encoded], clock: Option<Micros>, grace_ms: u64) -> Cmd {
     let key_count: usize = all.iter().map(|encoded| encoded.key_ends.len()).sum();
     let checks: usize = all.iter().map(|encoded| encoded.expected.len()).sum();
     let from_us = all.iter().map(|encoded| encoded.from_us).max().unwrap_or(0);
     let until_us = all.iter().map(|encoded| encoded.until_us).min().unwrap_or(EXACT_MAX);
     let mut numbers =
         Vec::with_capacity(40 + all.iter().map(|encoded| encoded.numbers.len()).sum::<usize>());
-    numbers.extend([clock.map_or(0, |now| now.0), grace_ms].into_iter().flat_map(number));
-    let checks = f64::from(u32::try_from(checks).unwrap_or(u32::MAX));
-    if until_us == EXACT_MAX {
-        numbers.extend(checks.to_le_bytes());
-    } else {
-        numbers.extend((-checks).to_le_bytes());
-        numbers.extend([from_us, until_us].into_iter().flat_map(number));
+    let (now, has_periods) = (clock.map_or(0, |now| now.0), until_us != EXACT_MAX);
+    let header = [Number(now), Number(grace_ms), Number(checks as u64), Flag(has_periods)];
+    write(&mut numbers, &HEADER, header);
+    if has_periods {
+        write(&mut numbers, &PERIODS, [Number(from_us), Number(until_us)]);
     }
     let key_bytes: usize = all.iter().map(|encoded| encoded.keys.len()).sum();
     let mut command =
-        Cmd::with_capacity(4 + key_count, 64 + program.len() + key_bytes + numbers.capacity());
-    command.arg(name).arg(program).arg(key_count);
+        Cmd::with_capacity(4 + key_count, 64 + FUNCTION.len() + key_bytes + numbers.capacity());
+    command.arg("FCALL").arg(FUNCTION.as_str()).arg(key_count);
     for encoded in all {
         let mut begin = 0;
         for &end in &encoded.key_ends {
@@ -294,10 +300,4 @@ pub(super) fn denied(fingerprint: &str, charged: &[RuleId]) -> Vec<u8> {
         record.push(CHARGED);
     }
     record
-}
-
-pub(super) fn number(whole: u64) -> [u8; 8] {
-    #[expect(clippy::cast_precision_loss, reason = "all are below 2^53, by the contract")]
-    let number = whole as f64;
-    number.to_le_bytes()
 }

@@ -1,4 +1,4 @@
-//! Reads the reply of the script. The script begins with the contract.
+//! Reads the reply of the script, which `layout` describes.
 
 use redis::Value;
 use weir_domain::decide::Decision;
@@ -7,17 +7,14 @@ use weir_domain::reservation::Settlement;
 use weir_domain::time::Micros;
 
 use super::asked::{Answer, FirstAnswer};
+use super::layout::{
+    DECISION, KEY_REUSED, NOT_OPEN, REPEATED, SETTLED, UNREADABLE, WITHOUT_LIMITS,
+};
 use super::script::{Encoded, Expected};
-use super::source::{FOREVER, SETTLED};
+use super::source::FOREVER;
 use crate::error::RedisError;
 
-const NUMBERS_PER_LIMIT: usize = 5;
-/// The first numbers of answers that are not decisions.
-const REPEATED: f64 = 2.0;
-const KEY_REUSED: f64 = 3.0;
-const DECIDED_WITHOUT_LIMITS: f64 = 4.0;
-const UNREADABLE: f64 = 5.0;
-const NOT_OPEN: f64 = 6.0;
+const NUMBERS_PER_LIMIT: usize = DECISION.count();
 #[expect(clippy::cast_precision_loss, reason = "it is exactly representable")]
 const NEVER: f64 = FOREVER as f64;
 const CUT_SHORT: RedisError = RedisError::BadReply("cut short");
@@ -69,8 +66,10 @@ impl<I: Iterator<Item = Value>> Answers<'_, I> {
     /// Reads the answer to the next check.
     fn next(&mut self, expected: Expected) -> Result<Answer, RedisError> {
         let first = self.numbers.first_chunk().map(|bytes| f64::from_le_bytes(*bytes));
-        match first.ok_or(RedisError::BadReply("another number of checks"))? {
-            DECIDED_WITHOUT_LIMITS => {
+        let first = first.ok_or(RedisError::BadReply("another number of checks"))?;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small code")]
+        match first as u64 {
+            WITHOUT_LIMITS => {
                 self.take()?;
                 Ok(Answer::Decided(self.now, Vec::new()))
             }

@@ -1,9 +1,7 @@
-//! The text of the limiter's program: Lua files that are valid by themselves, joined.
+//! The text of the limiter's library: Lua files that are valid by themselves, joined.
 //!
-//! Every file but the last is the body of a function; the first line of such a file names the arguments. The files of
-//! algorithms are the branches of one function, so a script makes only the functions of the algorithms that it needs. Numbers
-//! that Rust defines too replace their names in the text, because in Lua each reference to an outer variable costs time
-//! whenever a function is made.
+//! Each file is the body of a function whose argument is the table `weir`. It takes from the table what earlier files put there, and
+//! adds its own. Numbers and forms that Rust defines too replace their names in the text.
 
 use std::fmt::Write as _;
 use std::sync::LazyLock;
@@ -14,11 +12,9 @@ use weir_domain::limit::{COUNT_MAX, EXACT_MAX, LOG_LIMIT_MAX};
 use weir_domain::request::Operation;
 use weir_domain::reservation::{EXHAUSTED_UNITS, RESERVED_MAX_US};
 
-/// The program as a script.
-pub(super) static SCRIPT: LazyLock<String> =
-    LazyLock::new(|| format!("#!lua\n{}return make()(KEYS, ARGV)\n", *PROGRAM));
+use super::layout;
 
-/// The program as a library with one function.
+/// The library, which has one function.
 pub(super) static LIBRARY: LazyLock<String> = LazyLock::new(|| {
     let (name, program) = (&*FUNCTION, &*PROGRAM);
     // While a library is loaded, Redis offers nothing that the program needs, so the first call makes its functions.
@@ -39,27 +35,55 @@ pub(super) static FUNCTION: LazyLock<String> = LazyLock::new(|| {
 
 /// The definition of `make`, which returns the function of a call's keys and arguments.
 static PROGRAM: LazyLock<String> = LazyLock::new(|| {
-    let mut program = String::from("local function make()\n");
-    for (name, file) in FUNCTIONS {
-        push(&mut program, format_args!("local function {name}(...)\n{file}end\n"));
-    }
-    push_by_kind(&mut program, "make_algorithm", |kind| Some(algorithm(kind)));
-    push_by_kind(&mut program, "charge_alone", alone);
+    let mut program = String::from("local function make()\nlocal weir = { algorithms = {} }\n");
     push_property(&mut program, "has_own_key", Kind::has_own_key);
     push_property(&mut program, "has_five_parameters", Kind::has_five_parameters);
-    push(&mut program, format_args!("{MAIN}end\n"));
-    with_numbers(&program)
+    for (_, file) in BEFORE_ALGORITHMS {
+        push(&mut program, format_args!(";(function(...)\n{file}end)(weir)\n"));
+    }
+    for &kind in Kind::ALL {
+        let (number, file) = (kind.number(), algorithm(kind));
+        push(
+            &mut program,
+            format_args!("weir.algorithms[{number}] = (function(...)\n{file}end)(weir)\n"),
+        );
+    }
+    for (_, file) in AFTER_ALGORITHMS {
+        push(&mut program, format_args!(";(function(...)\n{file}end)(weir)\n"));
+    }
+    push(&mut program, format_args!("return (function(...)\n{MAIN}end)(weir)\nend\n"));
+    with_constants(&program)
 });
 
-/// The files of functions, in the order in which they are defined.
-const FUNCTIONS: [(&str, &str); 7] = [
-    ("subject_hash", include_str!("script/subject_hash.lua")),
-    ("lengthen", include_str!("script/lengthen.lua")),
-    ("remove_dead", include_str!("script/remove_dead.lua")),
-    ("bucket", include_str!("script/bucket.lua")),
-    ("window", include_str!("script/window.lua")),
-    ("reservations", include_str!("script/reservations.lua")),
-    ("decide_any", include_str!("script/decide_any.lua")),
+/// A file by its name, without the suffix.
+type File = (&'static str, &'static str);
+
+macro_rules! files {
+    ($($name:literal),+) => {
+        [$(($name, include_str!(concat!("script/", $name, ".lua"))),)+]
+    };
+}
+
+/// The files that algorithms use, in the order in which they run.
+const BEFORE_ALGORITHMS: [File; 8] =
+    files!["time", "subject_hash", "check", "bucket", "window", "log", "log_refund", "charge_log"];
+/// The files that use algorithms.
+const AFTER_ALGORITHMS: [File; 15] = files![
+    "reservations",
+    "held_units",
+    "reserve",
+    "answer",
+    "record",
+    "lease",
+    "hashes",
+    "counter",
+    "block",
+    "read_rules",
+    "read",
+    "judge",
+    "charge",
+    "decide_one",
+    "decide_any"
 ];
 const MAIN: &str = include_str!("script/main.lua");
 
@@ -77,28 +101,18 @@ const fn algorithm(kind: Kind) -> &'static str {
     }
 }
 
-/// The file that decides a single limit of an algorithm with a key of its own, if there is one.
-const fn alone(kind: Kind) -> Option<&'static str> {
-    match kind {
-        Kind::SlidingWindowLog => Some(include_str!("script/charge_log.lua")),
-        _ => None,
-    }
-}
-
-/// Writes a function whose first argument is a kind, and whose branches are files.
-fn push_by_kind(program: &mut String, name: &str, file: impl Fn(Kind) -> Option<&'static str>) {
-    push(program, format_args!("local function {name}(kind, ...)\n"));
-    for &kind in Kind::ALL {
-        if let Some(file) = file(kind) {
-            push(program, format_args!("if kind == {} then\n{file}end\n", kind.number()));
-        }
-    }
-    push(program, format_args!("end\n"));
+/// All files of the library.
+#[cfg(test)]
+pub(super) fn files() -> Vec<File> {
+    let algorithms = Kind::ALL.iter().map(|&kind| (kind.name(), algorithm(kind)));
+    let mut files = [&BEFORE_ALGORITHMS[..], &AFTER_ALGORITHMS, &[("main", MAIN)]].concat();
+    files.extend(algorithms);
+    files
 }
 
 /// Writes a table of the kinds that have a property: looking into it is faster than a call.
 fn push_property(program: &mut String, name: &str, holds: impl Fn(Kind) -> bool) {
-    push(program, format_args!("local {name} = {{"));
+    push(program, format_args!("weir.{name} = {{"));
     for &kind in Kind::ALL {
         if holds(kind) {
             push(program, format_args!(" [{}] = true,", kind.number()));
@@ -133,10 +147,6 @@ const RELEASE: u64 = 11;
 /// A consume whose only rule has one limit and nothing else (`script`).
 pub(super) const CONSUME_ONE: u64 = 12;
 
-/// The first of the five numbers after the decisions that state what became of a reservation or of leases. Decisions begin
-/// with 0 or 1.
-pub(super) const SETTLED: u64 = 7;
-
 /// The count of a denied check at a rule, in the record of its idempotency key: it charged a rule that is charged alone, or its
 /// denial is logged or started a block. These are characters.
 pub(super) const CHARGED: u8 = b'c';
@@ -157,11 +167,17 @@ fn constant(name: &str) -> Option<i64> {
         "RENEW" => RENEW,
         "RELEASE" => RELEASE,
         "CONSUME_ONE" => CONSUME_ONE,
-        "SETTLED" => SETTLED,
+        "REPEATED" => layout::REPEATED,
+        "KEY_REUSED" => layout::KEY_REUSED,
+        "WITHOUT_LIMITS" => layout::WITHOUT_LIMITS,
+        "UNREADABLE" => layout::UNREADABLE,
+        "NOT_OPEN" => layout::NOT_OPEN,
+        "SETTLED" => layout::SETTLED,
         "REFUNDED_ENTRIES_MAX" => REFUNDED_ENTRIES_MAX as u64,
         "CHARGED" => u64::from(CHARGED),
         "DENIED" => u64::from(DENIED),
         "EXHAUSTED_UNITS" => EXHAUSTED_UNITS,
+        "SLIDING_WINDOW_LOG" => u64::from(Kind::SlidingWindowLog.number()),
         "SPACING" => u64::from(Kind::Spacing.number()),
         "CONCURRENCY" => u64::from(Kind::Concurrency.number()),
         "RESERVED_MAX_US" => RESERVED_MAX_US,
@@ -184,8 +200,8 @@ fn constant(name: &str) -> Option<i64> {
 /// The wait of a check that never passes.
 pub(super) const FOREVER: i64 = -1;
 
-/// Writes numbers in place of their names.
-fn with_numbers(script: &str) -> String {
+/// Writes numbers and forms in place of their names.
+fn with_constants(script: &str) -> String {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut text = String::with_capacity(script.len());
     let mut rest = script;
@@ -193,9 +209,10 @@ fn with_numbers(script: &str) -> String {
         let (before, from) = rest.split_at(start);
         let (word, after) = from.split_at(from.find(|c| !is_word(c)).unwrap_or(from.len()));
         text.push_str(before);
-        match constant(word) {
-            Some(number) => push(&mut text, format_args!("{number}")),
-            None => text.push_str(word),
+        match (constant(word), layout::form(word)) {
+            (Some(number), _) => push(&mut text, format_args!("{number}")),
+            (None, Some(form)) => text.push_str(&form),
+            (None, None) => text.push_str(word),
         }
         rest = after;
     }
@@ -214,29 +231,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_lua_file_is_in_the_script_and_every_algorithm_has_one() {
+    fn every_lua_file_is_short_and_in_the_library() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/limiter/script");
         let files = std::fs::read_dir(folder).expect("the folder of the script");
-        let mut files: BTreeSet<String> = files
+        let found: BTreeSet<String> = files
             .map(|file| file.expect("a file").file_name().to_string_lossy().into_owned())
+            .filter(|name| name != "reset.lua")
             .collect();
-        for name in ["main.lua", "charge_log.lua", "reset.lua"] {
-            assert!(files.remove(name), "{name}");
+        let expected = super::files().iter().map(|(name, _)| format!("{name}.lua")).collect();
+        assert_eq!(found, expected);
+        for (name, text) in super::files() {
+            assert!(text.lines().count() <= 120, "{name}.lua has more than 120 lines");
         }
-        let functions = FUNCTIONS.iter().map(|(name, _)| *name);
-        for name in functions.chain(Kind::ALL.iter().map(|kind| kind.name())) {
-            assert!(files.remove(&format!("{name}.lua")), "{name}.lua is missing");
-        }
-        assert!(files.is_empty(), "these are in no script: {files:?}");
         for kind in Kind::ALL {
             assert!(algorithm(*kind).starts_with(&format!("-- {}", kind.name())), "{kind:?}");
         }
     }
 
     #[test]
-    fn names_of_numbers_are_replaced_and_other_words_are_not() {
-        let text = "if operation == REFUND then return FOREVER, MY_FOREVER, refund end";
-        let expected = "if operation == 3 then return -1, MY_FOREVER, refund end";
-        assert_eq!(with_numbers(text), expected);
+    fn names_of_numbers_and_forms_are_replaced_and_other_words_are_not() {
+        let text =
+            "if operation == REFUND then return FOREVER, MY_FOREVER, refund, AS_CHECK, LIMIT end";
+        let expected = "if operation == 3 then return -1, MY_FOREVER, refund, '<dd', LIMIT end";
+        assert_eq!(with_constants(text), expected);
     }
 }

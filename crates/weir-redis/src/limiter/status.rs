@@ -8,7 +8,6 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use super::call_times::{CallTimeCounters, CallTimes};
-use super::program::Program;
 
 /// The state of one primary as the limiter sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +25,6 @@ pub struct PrimaryHealth {
 #[derive(Debug, Default)]
 pub(super) struct Status {
     up: AtomicBool,
-    functions: AtomicBool,
     /// Shared by the links of a cluster.
     script_loads: Arc<AtomicU64>,
     calls: CallTimeCounters,
@@ -56,15 +54,6 @@ impl Status {
     /// Waits for this long, or until an attempt is asked for. Returns whether one was.
     pub(super) async fn retry_after(&self, pause: Duration) -> bool {
         timeout(pause, self.retry.notified()).await.is_ok()
-    }
-
-    /// Whether Redis runs the program as a function. False before the first connection.
-    pub(super) fn functions(&self) -> bool {
-        self.functions.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn set_program(&self, program: Program) {
-        self.functions.store(program == Program::Function, Ordering::Relaxed);
     }
 
     pub(super) fn script_loads(&self) -> u64 {

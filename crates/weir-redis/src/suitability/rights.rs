@@ -46,6 +46,8 @@ const COMMANDS: &[&str] = &[
     "MEMORY USAGE weir:{TAG}:check-redis:l",
     "DEL weir:{TAG}:check-redis:s",
     "UNLINK weir:{TAG}:check-redis:l weir:{TAG}:check-redis:h",
+    "EVAL return(1) 0",
+    "EVALSHA e0e1f9fabfc9d4800c877a703b823ac0578ff8db 0",
     "DBSIZE",
     "RANDOMKEY",
 ];

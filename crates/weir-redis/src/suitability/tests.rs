@@ -60,7 +60,7 @@ async fn replica_and_missing_server_are_not_suitable() {
 async fn missing_rights_are_named() {
     let scratch = ScratchDir::create().expect("a scratch folder");
     let server = start(&scratch, &[]);
-    let rights = "~weir:* &weir:signal:* +@all -hset -publish -memory|usage -fcall";
+    let rights = "~weir:* &weir:signal:* +@all -hset -publish -memory|usage";
     server.command(&format!("ACL SETUSER gate on >pass {rights}")).expect("it runs");
     let url = format!("redis://gate:pass@{}", server.address());
     let limited = report(&url).await;
@@ -72,12 +72,19 @@ async fn missing_rights_are_named() {
     let untold = report(&url).await;
     assert!(text(&untold, "data loss").starts_with("gates notice it after"), "{untold:?}");
     assert_eq!(bad(&untold), ["permissions"], "Weir works without it");
-    assert!(text(&limited, "programs").starts_with("scripts run, functions do not"));
+    for right in ["fcall", "function|load"] {
+        server.command("FUNCTION FLUSH").expect("it runs");
+        server.command(&format!("ACL SETUSER gate -{right}")).expect("it runs");
+        let without = report(&url).await;
+        assert_eq!(bad(&without), ["functions", "permissions"], "-{right}");
+        assert!(text(&without, "functions").contains("+fcall and +function|load"), "{without:?}");
+        server.command(&format!("ACL SETUSER gate +{right}")).expect("it runs");
+    }
     server.command("ACL SETUSER gate reset on >pass ~other:* +@all").expect("it runs");
     let missing = text(&report(&url).await, "permissions").to_owned();
     assert_eq!(missing, "missing: &weir:signal:* ~weir:*");
     server.command("ACL SETUSER gate resetkeys ~weir:* -@scripting").expect("it runs");
-    assert!(bad(&report(&url).await).contains(&"programs"));
+    assert!(bad(&report(&url).await).contains(&"functions"));
 }
 
 #[tokio::test]

@@ -2,7 +2,8 @@
 -- Parameters: capacity, per_us, scale (per_us / scale units leave in each microsecond).
 -- State: at_us, level (in 1 / scale of a unit), scale.
 
-local time_for, div_ceil = ...
+local weir = ...
+local time_for, div_ceil = weir.time_for, weir.div_ceil
 
 -- The number for settle: microseconds by which the stamp is ahead of the clock, in which nothing drains.
 local function judge(now, x, y, z, cost, capacity, per_us, scale)
@@ -49,4 +50,4 @@ local function settle(_, passes, cost, x, level, scale, ahead, capacity, per_us)
   return left > 0 and (left - left % scale) / scale or 0, reset_ms, 0, x, level, scale
 end
 
-return judge, settle
+weir.bucket = { judge = judge, settle = settle }

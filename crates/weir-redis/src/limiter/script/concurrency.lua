@@ -2,7 +2,8 @@
 -- Parameters: capacity, lease_us. Its key is a sorted set of leases. Member: the id (16 bytes) and the lease_us with which it was
 -- taken. Score: the end in µs. Leases that ended are removed when another one is taken.
 
-local ms_until = ...
+local weir = ...
+local ms_until, check = weir.ms_until, weir.check
 local call, try, pack, unpack = redis.call, redis.pcall, struct.pack, struct.unpack
 local format, max = string.format, math.max
 
@@ -40,7 +41,7 @@ local function read(key, now, now_ms, grace_ms, capacity, lease_us, _, ended)
   if type(far) == 'table' then
     return nil
   end
-  local counter = { key = key, now = now, now_ms = now_ms, grace_ms = grace_ms, a = capacity, lease_us = lease_us,
+  local counter = { key = key, now = now, now_ms = now_ms, grace_ms = grace_ms, capacity = capacity, lease_us = lease_us,
     ended = {}, pulled = {} }
   if far > 0 or ended then
     read_all(counter, ended)
@@ -59,16 +60,16 @@ local function end_at(counter, place)
 end
 
 local function wait(counter)
-  if counter.count < counter.a then
+  if counter.count < counter.capacity then
     return 0
   end
-  return ms_until(end_at(counter, counter.count - counter.a), counter.now)
+  return ms_until(end_at(counter, counter.count - counter.capacity), counter.now)
 end
 
 -- Takes a lease of this id, or writes what changed without one.
-local function settle(counter, _, _, takes, _, _, _, writes, _, id)
+local function settle(counter, _, takes)
   local key, now, now_ms = counter.key, counter.now, counter.now_ms
-  local wait_ms = wait(counter)
+  local wait_ms, writes = wait(counter), check.writes
   local reset_ms = counter.count > 0 and ms_until(end_at(counter, counter.count - 1), now) or 0
   if writes then
     for _, member in ipairs(counter.ended) do
@@ -82,14 +83,14 @@ local function settle(counter, _, _, takes, _, _, _, writes, _, id)
     reset_ms, counter.count = max(reset_ms, ms_until(now + counter.lease_us, now)), counter.count + 1
     if writes then
       call('ZREMRANGEBYSCORE', key, '-inf', now)
-      call('ZADD', key, format('%.0f', now + counter.lease_us), id .. pack('<d', counter.lease_us))
+      call('ZADD', key, format('%.0f', now + counter.lease_us), check.id .. pack('<d', counter.lease_us))
       local expires = now_ms + reset_ms + counter.grace_ms
       if call('PTTL', key) <= expires - now_ms then
         call('PEXPIREAT', key, expires)
       end
     end
   end
-  return wait_ms, max(0, counter.a - counter.count), reset_ms
+  return wait_ms, max(0, counter.capacity - counter.count), reset_ms
 end
 
-return read, wait, settle
+return { read = read, wait = wait, settle = settle }

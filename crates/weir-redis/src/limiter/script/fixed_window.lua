@@ -1,9 +1,9 @@
 -- fixed_window, in windows aligned to the epoch.
 -- Parameters: limit, window_us. State: that of window.lua.
 
-local ms_until, time_for, _, shared = ...
-
-local judge_window, settle, refund = shared.window(ms_until)
+local weir = ...
+local time_for, window = weir.time_for, weir.window
+local judge_window = window.judge
 
 local function judge(now, x, y, _, cost, limit, window_us)
   local at, taken_at, pulled_back = now, now, false
@@ -18,4 +18,4 @@ local function judge(now, x, y, _, cost, limit, window_us)
   return judge_window(now, x, y, cost, limit, start, start + window_us, taken_at, pulled_back)
 end
 
-return judge, settle, refund
+return { judge = judge, settle = window.settle, refund = window.refund }

@@ -1,9 +1,8 @@
 -- leaky_bucket: a bucket whose work waits in a queue. An admitted check is delayed by the work before it, so nothing
 -- is refunded.
 
-local _, time_for, div_ceil, shared = ...
-
-local judge, settle_bucket = shared.bucket(time_for, div_ceil)
+local weir = ...
+local div_ceil, settle_bucket = weir.div_ceil, weir.bucket.settle
 
 local function settle(now, passes, cost, x, level, scale, ahead, capacity, per_us)
   local delay_ms = level > 0 and div_ceil(level + ahead * per_us, 1000 * per_us) or 0
@@ -11,4 +10,4 @@ local function settle(now, passes, cost, x, level, scale, ahead, capacity, per_u
   return remaining, reset_ms, delay_ms, at, charged, scale
 end
 
-return judge, settle
+return { judge = weir.bucket.judge, settle = settle }

@@ -1,9 +1,9 @@
 -- quota: as fixed_window, in calendar periods that the gate resolves.
 -- Parameters: limit, starts of the previous, present and next period, end of the next one. State: that of window.lua.
 
-local ms_until, time_for, _, shared = ...
-
-local judge_window, settle, refund = shared.window(ms_until)
+local weir = ...
+local time_for, window = weir.time_for, weir.window
+local judge_window = window.judge
 
 local function judge(now, x, y, _, cost, limit, previous, present, next, last)
   local at, taken_at, pulled_back = now, now, false
@@ -24,4 +24,4 @@ local function judge(now, x, y, _, cost, limit, previous, present, next, last)
   return judge_window(now, x, y, cost, limit, start, stop, taken_at, pulled_back)
 end
 
-return judge, settle, refund
+return { judge = judge, settle = window.settle, refund = window.refund }

@@ -8,9 +8,10 @@
 -- The sum includes members that ended, until a check that writes removes them. A member whose end is too far ahead was made
 -- before the clock was set back; it counts as ended.
 
-local ms_until, read_counter, lengthen = ...
-local call, try, pack, unpack = redis.call, redis.pcall, struct.pack, struct.unpack
-local format, max, min = string.format, math.max, math.min
+local weir = ...
+local ms_until, check = weir.ms_until, weir.check
+local call, try, unpack = redis.call, redis.pcall, struct.unpack
+local format = string.format
 local OPEN_MAX = 1000
 
 -- The first score above a number.
@@ -40,7 +41,8 @@ end
 
 -- Reads the reservations at the counters of a check: those that ended, the one to commit, and whether there is room for
 -- another one. Returns nil if the key holds another type.
-local function read(hash, now, operation, id, ends)
+local function read_reservations(hash)
+  local now, operation = check.now, check.operation
   local key = hash.key:sub(1, -35) .. 'r:' .. hash.key:sub(-32)
   local open = { key = key, removed = {}, freed = {}, found = false, units = 0, full_ms = 0 }
   local ended = try('ZRANGEBYSCORE', key, '-inf', now)
@@ -58,9 +60,10 @@ local function read(hash, now, operation, id, ends)
       end
     end
   end
-  if operation == COMMIT and now < ends and ends <= latest then
+  if operation == COMMIT and now < check.time and check.time <= latest then
+    local ends = check.time
     for _, member in ipairs(call('ZRANGEBYSCORE', key, ends, ends)) do
-      if member:sub(1, 16) == id then
+      if member:sub(1, 16) == check.id then
         open.found, open.units = member, unpack('<d', member, 17)
         free(open, member)
       end
@@ -72,98 +75,4 @@ local function read(hash, now, operation, id, ends)
   return open
 end
 
--- The wait in ms of a charge that the held units deny: until enough of them are released, or the counter has room for
--- those that are left. `wait_for` is the judge of an algorithm, or the wait of a log.
-local function wait(open, name, held, now, cost, wait_for, log, x, y, z, limit, b, c, d, e)
-  if cost > limit then
-    return FOREVER
-  end
-  local members = call('ZRANGEBYSCORE', open.key, above(now), now + RESERVED_MAX_US, 'WITHSCORES')
-  local best, left, released_ms, names = nil, held, 0, { [name] = true }
-  for i = -1, #members, 2 do
-    local member, releases = members[i], i < 0
-    if member and member ~= open.found and concerns(member, names) then
-      left, released_ms, releases = max(0, left - unpack('<d', member, 17)), ms_until(tonumber(members[i + 1]), now), true
-    end
-    if releases then
-      local ms
-      if log then
-        ms = wait_for(log, cost + left)
-      else
-        ms = wait_for(now, x, y, z, cost + left, limit, b, c, d, e)
-      end
-      if ms ~= FOREVER then
-        best = min(best or max(ms, released_ms), max(ms, released_ms))
-        if ms <= released_ms then
-          break
-        end
-      end
-    end
-  end
-  return best or FOREVER
-end
-
--- Changes the units that are held at a counter.
-local function change(key, name, units, ends, now, now_ms, grace_ms)
-  local value = call('HGET', key, name)
-  local expiry_ms, x, y, z, searched_ms = read_counter(value, now_ms)
-  local fourth, held, latest = 0, 0, 0
-  if x then
-    fourth = #value >= 48 and unpack('<d', value, 41) or 0
-    if #value > 48 then
-      held, latest = unpack('<dd', value, 49)
-      if units > 0 and latest <= now then
-        -- All members of before were just removed, or lost.
-        held = 0
-      end
-    end
-  elseif units < 0 then
-    return
-  else
-    -- A counter of zeros is as if never used.
-    expiry_ms, x, y, z, searched_ms = 0, 0, 0, 0, now_ms
-  end
-  held, latest = max(0, held + units), max(latest, ends)
-  if held > 0 then
-    local expires = max(expiry_ms, now_ms + ms_until(latest, now) + grace_ms)
-    call('HSET', key, name, pack('<dddddddd', expires, x, y, z, searched_ms, fourth, held, latest))
-    lengthen(key, expires, now_ms)
-  elseif x == 0 and y == 0 and z == 0 then
-    call('HDEL', key, name)
-  else
-    call('HSET', key, name, pack('<dddddd', expiry_ms, x, y, z, searched_ms, fourth))
-  end
-end
-
--- Removes the members that no longer hold units, and adds a reservation of these units at these counters, if there are any.
-local function write(open, key, names, id, units, ends, now, now_ms, grace_ms)
-  for _, member in ipairs(open.removed) do
-    call('ZREM', open.key, member)
-    for i = 25, #member, 12 do
-      change(key, member:sub(i, i + 11), -unpack('<d', member, 17), 0, now, now_ms, grace_ms)
-    end
-  end
-  if names and #names > 0 then
-    call('ZADD', open.key, ends, id .. pack('<d', units) .. table.concat(names))
-    lengthen(open.key, now_ms + ms_until(ends, now) + grace_ms, now_ms)
-    for _, name in ipairs(names) do
-      change(key, name, units, ends, now, now_ms, grace_ms)
-    end
-  end
-end
-
--- Marks a log at which units are held. The entry of a log without others is older than any window.
-local function mark(key, ends, now, now_ms, grace_ms)
-  local newest = call('LINDEX', key, -1)
-  local expires = now_ms + ms_until(ends, now) + grace_ms
-  if newest and #newest >= 32 then
-    local at, logged, cost, expiry_ms = unpack('<dddd', newest)
-    expires = max(expires, expiry_ms - expiry_ms % 1)
-    call('LSET', key, -1, pack('<dddd', at, logged, cost, expires + 0.5))
-  else
-    call('RPUSH', key, pack('<dddd', 0, 0, 0, expires + 0.5))
-  end
-  call('PEXPIREAT', key, expires)
-end
-
-return read, wait, write, mark
+weir.read_reservations, weir.concerns, weir.above = read_reservations, concerns, above

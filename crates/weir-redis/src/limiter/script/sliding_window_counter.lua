@@ -3,7 +3,8 @@
 -- number. If the length is edited, the units of each count where the last of them were possibly taken. (Earlier releases
 -- stored the start of the window in place of the time.)
 
-local ms_until, time_for, div_ceil = ...
+local weir = ...
+local ms_until, time_for, div_ceil = weir.ms_until, weir.time_for, weir.div_ceil
 local unpack = struct.unpack
 
 -- The number for settle: milliseconds for which the previous window still counts. value: the counter as stored, if the
@@ -100,4 +101,4 @@ local function refund(taken_at, current, previous, _, cost, pulled_back, stored_
   end
 end
 
-return judge, settle, refund
+return { judge = judge, settle = settle, refund = refund }

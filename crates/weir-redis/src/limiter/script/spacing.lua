@@ -1,7 +1,8 @@
 -- spacing, independent of the cost.
 -- Parameter: interval_us. State: last_us (0: nothing was admitted).
 
-local ms_until, time_for = ...
+local weir = ...
+local ms_until, time_for = weir.ms_until, weir.time_for
 
 -- The number for settle: the time that holds.
 local function judge(now, x, _, _, _, interval_us)
@@ -32,4 +33,4 @@ local function refund(x, _, _, at, _, _, _, _, _, charged_us, _, _, interval_us)
   end
 end
 
-return judge, settle, refund
+return { judge = judge, settle = settle, refund = refund }

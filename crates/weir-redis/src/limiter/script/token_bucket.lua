@@ -1,8 +1,6 @@
 -- token_bucket: a bucket that holds the tokens that are missing; they drain as tokens refill.
 
-local _, time_for, div_ceil, shared = ...
-
-local judge, settle = shared.bucket(time_for, div_ceil)
+local weir = ...
 
 -- Units of a charge return as far as they have not drained: the first to be taken are the first to drain. charged_level: a
 -- bound below the level after the charge.
@@ -18,4 +16,4 @@ local function refund(x, level, scale, _, cost, _, _, _, _, charged_us, charged_
   end
 end
 
-return judge, settle, refund
+return { judge = weir.bucket.judge, settle = weir.bucket.settle, refund = refund }

@@ -3,7 +3,8 @@
 -- is edited, the units count in the new one if the last of them were taken in it. (Earlier releases stored the start of the
 -- window in place of the time.)
 
-local ms_until = ...
+local weir = ...
+local ms_until = weir.ms_until
 
 -- Judges a charge in the window that holds the present time. taken_at: the time to store.
 local function judge(now, x, y, cost, limit, start, stop, taken_at, pulled_back)
@@ -34,4 +35,4 @@ local function refund(taken_at, taken, stop, start, cost, pulled_back, stored_at
   end
 end
 
-return judge, settle, refund
+weir.window = { judge = judge, settle = settle, refund = refund }

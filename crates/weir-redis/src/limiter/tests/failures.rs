@@ -100,16 +100,6 @@ impl Own {
         assert!(matches!(answer, Err(RedisError::Refused(_))), "it is asked again: {answer:?}");
     }
 
-    /// Forbids functions, and waits until scripts are used.
-    async fn permit_no_functions(&self) {
-        self.redis.command("ACL SETUSER default -fcall").expect("it runs");
-        let deadline = Instant::now() + Duration::from_secs(20);
-        while self.limiter.health().functions || !self.limiter.up() {
-            assert!(Instant::now() < deadline, "functions are still in use");
-            tokio::task::yield_now().await;
-        }
-    }
-
     /// The number of connections that Redis has accepted.
     async fn connections(&self) -> u64 {
         self.statistic("stats", "total_connections_received:").await
@@ -268,19 +258,11 @@ async fn callers_behind_the_calls_that_opened_the_breaker_fail_at_once() {
 }
 
 #[tokio::test]
-async fn lost_functions_and_scripts_fail_no_check() {
-    for functions in [true, false] {
-        let own = Own::start().await;
-        if !functions {
-            own.permit_no_functions().await;
-        }
-        for left in (999_990..1_000_000).rev() {
-            assert_eq!(own.ask_fine().await, left);
-            for flush in ["FUNCTION FLUSH SYNC", "SCRIPT FLUSH SYNC"] {
-                assert_eq!(own.redis.command(flush).expect("it runs"), "+OK\r\n");
-            }
-        }
-        assert_eq!(own.limiter.health().functions, functions);
+async fn lost_functions_fail_no_check() {
+    let own = Own::start().await;
+    for left in (999_990..1_000_000).rev() {
+        assert_eq!(own.ask_fine().await, left);
+        assert_eq!(own.redis.command("FUNCTION FLUSH SYNC").expect("it runs"), "+OK\r\n");
     }
 }
 
@@ -292,7 +274,6 @@ async fn limiters_share_a_function_and_load_it_once() {
     let other = Limiter::start(client, LimiterSettings::default(), stop.clone());
     until_up(&other).await;
     assert_eq!((own.limiter.health().script_loads, other.health().script_loads), (1, 0));
-    assert!(other.health().functions);
     stop.cancel();
 }
 
@@ -309,12 +290,12 @@ async fn full_redis_is_down_after_a_second_of_refusals_and_up_with_the_first_goo
 }
 
 #[tokio::test]
-async fn redis_that_permits_no_program_is_down_and_up_again_without_a_check() {
+async fn redis_that_permits_no_functions_is_down_and_up_again_without_a_check() {
     let own = Own::start().await;
     own.ask_fine().await;
-    own.redis.command("ACL SETUSER default -fcall -eval -evalsha").expect("it runs");
+    own.redis.command("ACL SETUSER default -fcall").expect("it runs");
     own.until_refused_and_down("noperm").await;
-    own.redis.command("ACL SETUSER default +fcall +eval +evalsha").expect("it runs");
+    own.redis.command("ACL SETUSER default +fcall").expect("it runs");
     until_up(&own.limiter).await;
     assert_eq!(own.ask_fine().await, 999_998);
 }

@@ -25,16 +25,12 @@ use weir_domain::spread::SpreadKey;
 use weir_domain::subject::SubjectKey;
 use weir_domain::time::Micros;
 
-use crate::limiter::program::Program;
 use crate::limiter::{Answer, Asked, DecidingClock, Idempotency, Limiter, LimiterSettings};
 
 /// 2025-11-21, 12:00:00 UTC.
 pub(super) const START_US: u64 = 1_763_726_400_000_000;
 /// The time for which keys outlive their use where the clock is supplied.
 pub(super) const GRACE_MS: u64 = 600_000;
-
-/// The variable of the environment that names the way to run the program: `function` or `script`.
-pub(super) const PROGRAM_VARIABLE: &str = "WEIR_TEST_PROGRAM";
 
 /// Keys with their serialised values and the times that they have left, in milliseconds.
 pub(super) type Dump = BTreeMap<String, (Vec<u8>, i64)>;
@@ -65,13 +61,6 @@ impl Fixture {
         Self::with_grace(Duration::from_millis(GRACE_MS)).await
     }
 
-    /// As `new`, but with this way to run the program.
-    pub(super) async fn by(program: Program) -> Self {
-        let (now_us, clock) = supplied_clock();
-        let grace = Duration::from_millis(GRACE_MS);
-        Self::start(program, now_us, Some(clock), grace).await
-    }
-
     /// A fixture in which keys expire almost as soon as they can, by Redis' own clock, although the supplied clock stands.
     pub(super) async fn with_short_grace() -> Self {
         Self::with_grace(Duration::from_millis(1)).await
@@ -79,28 +68,12 @@ impl Fixture {
 
     async fn with_grace(grace: Duration) -> Self {
         let (now_us, clock) = supplied_clock();
-        Self::start(chosen_program().unwrap_or_default(), now_us, Some(clock), grace).await
+        Self::start_on(client(), now_us, Some(clock), grace).await
     }
 
     /// A fixture as in service: Redis' own clock decides, and keys live a second longer than they matter.
     pub(super) async fn by_redis_clock() -> Self {
-        let program = chosen_program().unwrap_or_default();
-        Self::start(program, Arc::default(), None, LimiterSettings::default().grace).await
-    }
-
-    async fn start(
-        program: Program,
-        now_us: Arc<AtomicU64>,
-        clock: Option<DecidingClock>,
-        grace: Duration,
-    ) -> Self {
-        let client = match program {
-            Program::Function => client(),
-            Program::Script => client_without_functions().await,
-        };
-        let fixture = Self::start_on(client, now_us, clock, grace).await;
-        assert_eq!(fixture.limiter.health().functions, program == Program::Function);
-        fixture
+        Self::start_on(client(), Arc::default(), None, LimiterSettings::default().grace).await
     }
 
     /// As `new`, but on another Redis. The methods that list keys read the shared one.
@@ -298,27 +271,6 @@ impl Fixture {
         }
         count
     }
-}
-
-/// The way to run the program that the environment of this test run names.
-#[expect(clippy::disallowed_methods, reason = "it chooses tests, and is no setting of Weir")]
-pub(super) fn chosen_program() -> Option<Program> {
-    match std::env::var(PROGRAM_VARIABLE).ok()?.as_str() {
-        "function" => Some(Program::Function),
-        "script" => Some(Program::Script),
-        other => panic!("{PROGRAM_VARIABLE} is neither function nor script: {other}"),
-    }
-}
-
-/// A client whose user is not permitted to call functions.
-async fn client_without_functions() -> crate::Client {
-    let user = ["scripts", "on", ">scripts", "~*", "&*", "+@all", "-fcall", "-function"];
-    let mut set_user = redis::cmd("ACL");
-    set_user.arg("SETUSER").arg(&user);
-    set_user.query_async::<()>(&mut connection().await).await.expect("redis has users");
-    let port = weir_local::shared::redis().port();
-    let url = format!("redis://scripts:scripts@127.0.0.1:{port}/0");
-    crate::client(&url).expect("a local address")
 }
 
 fn supplied_clock() -> (Arc<AtomicU64>, DecidingClock) {

@@ -17,9 +17,9 @@ use weir_domain::reservation::{
 };
 use weir_domain::rule::{Rule, Slots};
 use weir_domain::time::Micros;
+use weir_local::Engine;
 
-use super::fixture::{Fixture, START_US, charge, chosen_program, draft};
-use crate::limiter::program::Program;
+use super::fixture::{Fixture, START_US, charge, draft};
 use crate::limiter::{Answer, Asked};
 
 /// `SplitMix64`: small, seeded, the same on every machine.
@@ -329,8 +329,8 @@ fn random_charge(random: &mut Random) -> (Operation, u64) {
 }
 
 /// Compares Redis and its twin over a random history. Returns the numbers of checks that passed and that were denied.
-async fn history(seed: u64, kinds: &'static [Kind], program: Program) -> (u32, u32) {
-    let mut fixture = Fixture::by(program).await;
+async fn history(seed: u64, kinds: &'static [Kind]) -> (u32, u32) {
+    let mut fixture = Fixture::new().await;
     let counts = history_on(&mut fixture, seed, kinds).await;
     for (key, (_, ttl_ms)) in fixture.dump().await {
         assert!(ttl_ms > 0, "seed {seed}: {key} stays for ever");
@@ -517,18 +517,16 @@ pub(super) async fn history_on(
     (passed, denied)
 }
 
-/// Histories of these kinds with four seeds, side by side, which neither all pass nor are all denied. Redis runs the program
-/// as a function, and for the same seeds as a script. On other engines there is one history.
+/// Histories of these kinds with four seeds, on other engines one, side by side, which neither all pass nor are all denied.
 async fn histories(kinds: &'static [Kind]) {
-    let (seeds, programs) = match chosen_program() {
-        Some(program) => (0..1, vec![program]),
-        None => (0..4, vec![Program::Function, Program::Script]),
-    };
     let mut histories = JoinSet::new();
-    for seed in seeds {
-        for &program in &programs {
-            histories.spawn_local(history(seed * 7919 + 1, kinds, program));
-        }
+    let seeds = if Engine::of_environment().is_ok_and(|engine| engine == Engine::Installed) {
+        4
+    } else {
+        1
+    };
+    for seed in 0..seeds {
+        histories.spawn_local(history(seed * 7919 + 1, kinds));
     }
     let least = u32::try_from(histories.len()).expect("few") * STEPS / 50;
     let (mut passed, mut denied) = (0, 0);

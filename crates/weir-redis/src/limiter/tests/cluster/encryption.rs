@@ -58,7 +58,8 @@ async fn encrypted_cluster_is_used_by_its_host_names_and_with_the_documented_rig
     let bad = report.0.iter().filter(|finding| finding.judgement == Judgement::Bad);
     let bad: Vec<_> = bad.map(|finding| (finding.subject, finding.text.as_str())).collect();
     assert!(
-        matches!(bad[..], [("programs", text)] if text.contains("'fcall'")),
+        matches!(bad[..], [("functions", text), ("permissions", rights)]
+            if text.contains("+fcall") && rights == "missing: +eval +evalsha"),
         "the missing right is named: {bad:?}"
     );
 }
