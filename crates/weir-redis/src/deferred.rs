@@ -1,8 +1,8 @@
 //! The queues of deferred jobs: one of each tenant, in Redis.
 //!
 //! Jobs of one order are attempted one after the other, in the order of their arrival. A gate claims the first job of an order
-//! for a time that exceeds an attempt. If the gate ends meanwhile, another one claims the job. `queue.lua` makes each change
-//! of a queue in one call.
+//! for a time that exceeds an attempt. If the gate ends meanwhile, another one claims the job. The script in `deferred/queue`
+//! makes each change of a queue in one call.
 //!
 //! The structure is not a stream: a stream delivers its next entry to any consumer, so it keeps no order of a subject, has no
 //! time of the next attempt, and finds no entry by id.
@@ -82,14 +82,20 @@ struct TakenReply {
     jobs: Vec<TakenJob>,
 }
 
-const PROGRAM: &str = include_str!("deferred/queue.lua");
+/// The files of the script, in the order in which they run.
+const FILES: [&str; 4] = [
+    include_str!("deferred/queue/jobs.lua"),
+    include_str!("deferred/queue/orders.lua"),
+    include_str!("deferred/queue/attempts.lua"),
+    include_str!("deferred/queue/main.lua"),
+];
 const PARTS: [&str; 6] = ["due", "waiting", "jobs", "states", "ended", "failed"];
 
 impl DeferredJobs {
     /// The queues in this Redis. Nothing is connected until they are used.
     #[expect(clippy::disallowed_methods, reason = "no check runs it, so it is not the limiter's")]
     pub fn new(client: Client) -> Self {
-        Self { connections: Connections::new(client), script: Script::new(PROGRAM) }
+        Self { connections: Connections::new(client), script: Script::new(&program()) }
     }
 
     /// Stores a job. A job with the same id is left as it is.
@@ -269,6 +275,13 @@ impl DeferredJobs {
         let reply = self.connections.checked(bucket, reply).await?;
         serde_json::from_str(&reply).map_err(|_| RedisError::BadReply("a job that cannot be read"))
     }
+}
+
+/// Joins the files: each is the body of a function of the table `queue`, and the last one has the reply.
+fn program() -> String {
+    let calls = FILES.map(|file| format!("(function(...)\n{file}end)(queue)\n"));
+    let [jobs, orders, attempts, main] = calls;
+    format!("local queue = {{}}\n;{jobs};{orders};{attempts};return {main}")
 }
 
 fn hex(id: DeferredId) -> String {

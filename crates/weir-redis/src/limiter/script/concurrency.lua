@@ -16,6 +16,7 @@ end
 -- after their time at the latest. A malformed member has the time of the limit.
 local function read_all(counter, ended)
   local now, ends = counter.now, {}
+  counter.ended, counter.pulled = {}, {}
   local members = call('ZRANGEBYSCORE', counter.key, above(now), '+inf', 'WITHSCORES')
   for i = 1, #members, 2 do
     local member, at = members[i], tonumber(members[i + 1])
@@ -42,7 +43,7 @@ local function read(key, now, now_ms, grace_ms, capacity, lease_us, _, ended)
     return nil
   end
   local counter = { key = key, now = now, now_ms = now_ms, grace_ms = grace_ms, capacity = capacity, lease_us = lease_us,
-    ended = {}, pulled = {} }
+    ended = false, pulled = false, ends = false, count = 0, wait_ms = false }
   if far > 0 or ended then
     read_all(counter, ended)
   else
@@ -59,11 +60,15 @@ local function end_at(counter, place)
   return tonumber(call('ZRANGEBYSCORE', counter.key, above(counter.now), '+inf', 'WITHSCORES', 'LIMIT', place, 1)[2])
 end
 
+-- The wait does not depend on the cost, so it is found once.
 local function wait(counter)
-  if counter.count < counter.capacity then
-    return 0
+  local wait_ms = counter.wait_ms
+  if not wait_ms then
+    local over = counter.count - counter.capacity
+    wait_ms = over < 0 and 0 or ms_until(end_at(counter, over), counter.now)
+    counter.wait_ms = wait_ms
   end
-  return ms_until(end_at(counter, counter.count - counter.capacity), counter.now)
+  return wait_ms
 end
 
 -- Takes a lease of this id, or writes what changed without one.
@@ -71,7 +76,7 @@ local function settle(counter, _, takes)
   local key, now, now_ms = counter.key, counter.now, counter.now_ms
   local wait_ms, writes = wait(counter), check.writes
   local reset_ms = counter.count > 0 and ms_until(end_at(counter, counter.count - 1), now) or 0
-  if writes then
+  if writes and counter.ended then
     for _, member in ipairs(counter.ended) do
       call('ZREM', key, member)
     end
