@@ -48,30 +48,36 @@ async fn all_that_is_wrong_with_the_settings_is_said_at_once_and_no_port_is_open
 }
 
 #[tokio::test]
-async fn replica_as_redis_ends_the_process_with_the_name_of_the_setting() {
-    let output = spawn_blocking(|| {
-        let scratch = weir_local::ScratchDir::create().expect("a scratch folder");
-        let options = weir_local::RedisOptions {
-            data_dir: scratch.path().join("redis"),
-            settings: vec!["replicaof 127.0.0.1 1".to_owned()],
-        };
-        let redis = weir_local::Redis::start(options).expect("redis starts");
-        let port = weir_local::free_port().expect("a port is free");
-        let env = [
-            ("WEIR_ROLES", "gate"),
-            ("WEIR_DATABASE_URL", "postgres://gate@127.0.0.1:1/weir"),
-            ("WEIR_REDIS_URL", &redis.url()),
-            ("WEIR_GATE_ADDR", &format!("127.0.0.1:{port}")),
-        ];
-        weir(&["serve"], &env, "")
-    });
-    let output = output.await.expect("it ends");
-    assert_eq!(output.status.code(), Some(1));
-    let said = complaint(&output);
-    assert!(
-        said.contains("WEIR_REDIS_URL cannot be used: it is the address of a replica"),
-        "{said}"
-    );
+async fn unsuitable_redis_ends_the_process_with_the_name_of_the_setting() {
+    for (setting, command, reason) in [
+        ("replicaof 127.0.0.1 1", "PING", "it is the address of a replica"),
+        ("maxmemory 0", "ACL SETUSER default -fcall", "its user needs the rights +fcall"),
+    ] {
+        let output = spawn_blocking(move || {
+            let scratch = weir_local::ScratchDir::create().expect("a scratch folder");
+            let options = weir_local::RedisOptions {
+                data_dir: scratch.path().join("redis"),
+                settings: vec![setting.to_owned()],
+            };
+            let redis = weir_local::Redis::start(options).expect("redis starts");
+            redis.command(command).expect("it answers");
+            let port = weir_local::free_port().expect("a port is free");
+            let env = [
+                ("WEIR_ROLES", "gate"),
+                ("WEIR_DATABASE_URL", "postgres://gate@127.0.0.1:1/weir"),
+                ("WEIR_REDIS_URL", &redis.url()),
+                ("WEIR_GATE_ADDR", &format!("127.0.0.1:{port}")),
+            ];
+            weir(&["serve"], &env, "")
+        });
+        let output = output.await.expect("it ends");
+        assert_eq!(output.status.code(), Some(1));
+        let said = complaint(&output);
+        assert!(
+            said.contains("WEIR_REDIS_URL cannot be used: ") && said.contains(reason),
+            "{said}"
+        );
+    }
 }
 
 #[tokio::test]
