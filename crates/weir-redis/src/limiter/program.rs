@@ -79,7 +79,7 @@ pub(super) fn is_unknown(error: &RedisError) -> bool {
     error.detail() == Some("Function not found")
 }
 
-/// What is needed where Redis would refuse the program each time: it has no functions, or the user may not use them.
+/// The need of the limiter for which Redis would refuse each call: functions, or the rights to use them.
 pub(crate) fn missing(error: &RedisError) -> Option<&'static str> {
     let RedisError::Refused(refused) = error else { return None };
     let is_unknown_command =

@@ -2,7 +2,7 @@
 
 use redis::Cmd;
 use smallvec::SmallVec;
-use weir_domain::algorithm::{PeriodBounds, Quota, SLACK_US, ScriptParameters};
+use weir_domain::algorithm::{PeriodBounds, Quota, SLACK_US};
 use weir_domain::charge::RuleCharge;
 use weir_domain::charged::Charged;
 use weir_domain::draft::Over;
@@ -192,14 +192,12 @@ impl Encoded {
                 self.key(|keys| keys::limit(keys, owner, text, limit.slot, rule.subject));
             }
             let (name, kind) = (keys::counter(id, limit.slot), limit.algorithm.kind().number());
-            let limit_of = |[a, b, c]: [u64; 3]| {
-                [Name(name), Number(kind.into()), Number(a), Number(b), Number(c)]
-            };
-            match meter.script_parameters() {
-                ScriptParameters::Three(three) => self.part(&LIMIT, limit_of(three)),
-                ScriptParameters::Five([a, b, c, d, e]) => {
-                    self.part(&LIMIT, limit_of([a, b, c]));
-                    self.part(&MORE_PARAMETERS, [Number(d), Number(e)]);
+            let parameters = meter.script_parameters();
+            if let [first, second, third, more @ ..] = parameters.as_slice() {
+                let [first, second, third] = [first, second, third].map(|number| Number(*number));
+                self.part(&LIMIT, [Name(name), Number(kind.into()), first, second, third]);
+                if let [fourth, fifth] = more {
+                    self.part(&MORE_PARAMETERS, [Number(*fourth), Number(*fifth)]);
                 }
             }
             if let Some(charged) = charged {

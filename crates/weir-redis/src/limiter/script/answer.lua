@@ -29,8 +29,8 @@ function weir.answer_not_open()
   add(pack('<d', NOT_OPEN))
 end
 
--- What follows the decisions of the limits, which are the parts from `first_part` on. `released` are the units that a commit
--- released. Records the answer if the check is idempotent.
+-- Adds the settlement to the decisions of the limits, which are the parts from `first_part` on. `released` are the units that a
+-- commit released. Records the answer if the check is idempotent.
 function weir.answer(first_part, released)
   local operation = check.operation
   if operation == RESERVE or operation == EXHAUST then

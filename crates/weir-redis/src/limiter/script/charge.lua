@@ -20,7 +20,7 @@ function weir.charge()
     local rule = rules[r]
     local group, hash, block_ms, last = rule.group, rule.hash, rule.block_ms, rule.last
     local is_enforced = group == enforced
-    -- What an earlier attempt of the request counted at the rule.
+    -- The count of an earlier attempt of the request at the rule.
     local earlier = counted and counted[rule.name]
     -- A rule with a cost of 0 of its own only looks: it needs a unit and takes none.
     local acts = charges and rule.needed <= rule.cost

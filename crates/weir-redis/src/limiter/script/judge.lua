@@ -45,7 +45,7 @@ function weir.judge()
           wait = weir.wait_beside_held_units(limit, rule)
         end
       elseif check.is_of_reservation and limit.holds and check.accepts_less == 1 and group == enforced and not rule.has_debt then
-        -- What is left bounds what can be reserved.
+        -- The rest bounds the units that can be reserved.
         local left = log and log.limit - log.total
           or (algorithm.settle(now, false, 0, limit.x, limit.y, limit.z, limit.number, limit.a, limit.b, limit.c))
         check.amount = min(check.amount, left - held)
