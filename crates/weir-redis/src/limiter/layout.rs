@@ -8,7 +8,7 @@
 //! ARGV\[1\]: a `HEADER`, `PERIODS` if it says so, and the checks. A check is a `CHECK`, a `CHECK_REST`, of a REFUND a `CHARGE_TIME`,
 //! of an operation on a reservation or on leases a `RESERVATION`, and its rules. A rule is a `RULE`, its limits, and an `OWN_COST` if
 //! it has one. A limit is a `LIMIT`, of some kinds `MORE_PARAMETERS`, and of a REFUND that names a charge a `CHARGED_LEVEL`.
-//! CONSUME_ONE is a CONSUME without an idempotency record, whose only rule has one limit and neither a block nor a cost of its
+//! `CONSUME_ONE` is a CONSUME without an idempotency record, whose only rule has one limit and neither a block nor a cost of its
 //! own, and lets no check pass by less than its cost: the limit follows the `CHECK`. An ACQUIRE is a CONSUME whose rules have
 //! concurrency limits. RENEW and RELEASE have no rules.
 //!
