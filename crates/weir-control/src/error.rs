@@ -76,8 +76,6 @@ impl ControlError {
     }
 }
 
-const OLDER_SCHEMA: &str = "the schema is older than this release: run weir migrate";
-
 fn of_store(error: StoreError) -> Problem {
     match error {
         StoreError::Conflict(constraint) => of_constraint(constraint),
@@ -88,7 +86,9 @@ fn of_store(error: StoreError) -> Problem {
         error @ StoreError::Unavailable(_) => {
             Problem::unavailable("the database is temporarily unavailable").caused_by(error)
         }
-        error @ StoreError::OlderSchema(_) => Problem::unavailable(OLDER_SCHEMA).caused_by(error),
+        error @ (StoreError::OlderSchema(_) | StoreError::FormerSchema) => {
+            Problem::unavailable(error.to_string()).caused_by(error)
+        }
         error @ (StoreError::Corrupt { .. }
         | StoreError::LoginRefused { .. }
         | StoreError::RestoredWithoutRoles { .. }

@@ -33,7 +33,7 @@ pub(crate) async fn readyz(
 ) -> Result<Json<Health>, ControlError> {
     match control.store.assert_schema().await {
         Ok(()) => Ok(Json(Health { status: "ok" })),
-        Err(error @ StoreError::OlderSchema(_)) => Err(error.into()),
+        Err(error @ (StoreError::OlderSchema(_) | StoreError::FormerSchema)) => Err(error.into()),
         Err(error) => {
             let detail = "the database is temporarily unavailable";
             Err(Problem::unavailable(detail).caused_by(error).into())

@@ -63,15 +63,17 @@ pub fn owner(database_url: &SecretString) -> anyhow::Result<Store> {
         .context("read the address of postgres")
 }
 
-/// Logs that the schema is older than this release, and when it no longer is. The plane waits for `weir migrate`, and until
-/// then a control plane is not ready.
+/// Logs that the schema is older than this release, or of the former series, and when it no longer is. The plane waits for
+/// `weir migrate`, and until then a control plane is not ready.
 pub fn compare_schema(store: Store, plane: &'static str, running: &Running) {
     running.spawn_check("schema", async move {
         let mut is_logged = false;
         loop {
             match store.assert_schema().await {
                 Ok(()) => break,
-                Err(error @ StoreError::OlderSchema(_)) if !is_logged => {
+                Err(error @ (StoreError::OlderSchema(_) | StoreError::FormerSchema))
+                    if !is_logged =>
+                {
                     is_logged = true;
                     tracing::error!("{plane}: {error}");
                 }

@@ -50,6 +50,12 @@ pub enum StoreError {
     /// The schema lacks something that this release uses.
     #[error("the schema is older than this release: run weir migrate")]
     OlderSchema(#[source] Option<Box<dyn Error + Send + Sync>>),
+    /// The database has migrations of the series that this release replaced.
+    #[error(
+        "the database has the migrations of before 27 November 2026, which one new series replaced: create a new database, or keep \
+         the data as docs/operate/upgrade.md describes"
+    )]
+    FormerSchema,
     /// The database was restored on a server that did not have these roles.
     #[error(
         "the database was restored without its roles, and lacks {missing}: drop it, run weir migrate --roles-only, and restore it \

@@ -28,7 +28,7 @@ impl Store {
         migrate(self.pool(), &MIGRATOR.migrations).await
     }
 
-    /// Refuses a schema that lacks a migration of this release.
+    /// Refuses a schema that lacks a migration of this release, or has migrations of the former series.
     pub async fn assert_schema(&self) -> Result<(), StoreError> {
         let applied = sqlx::query_scalar!(
             r#"-- store.assert_schema
@@ -36,11 +36,11 @@ impl Store {
         )
         .fetch_one(&mut self.open("BEGIN READ ONLY").await?)
         .await?;
+        refuse_former(&applied)?;
         if missing(&MIGRATOR.migrations, &applied) {
-            Err(StoreError::OlderSchema(None))
-        } else {
-            Ok(())
+            return Err(StoreError::OlderSchema(None));
         }
+        Ok(())
     }
 }
 
@@ -63,6 +63,7 @@ pub(crate) async fn migrate(
     if !applied.is_empty() {
         roles::assert_present(connection).await?;
     }
+    refuse_former(&applied)?;
     let further = applied.iter().filter(|version| !migrator.version_exists(**version)).count();
     if further > 0 && missing(release, &applied) {
         return Err(StoreError::corrupt(format!(
@@ -72,6 +73,15 @@ pub(crate) async fn migrate(
     }
     migrator.run_direct(None, connection, false).await.map_err(refused)?;
     Ok(if further == 0 { Migrated::UpToDate } else { Migrated::Newer(further) })
+}
+
+/// Refuses a database of the series that the first migration of this one replaced.
+fn refuse_former(applied: &[i64]) -> Result<(), StoreError> {
+    let first = MIGRATOR.iter().map(|migration| migration.version).min();
+    if applied.iter().any(|version| first.is_some_and(|first| *version < first)) {
+        return Err(StoreError::FormerSchema);
+    }
+    Ok(())
 }
 
 fn missing(release: &[Migration], applied: &[i64]) -> bool {

@@ -11,7 +11,6 @@ mod identities;
 mod isolation;
 mod keys;
 mod namespaces;
-mod normal_form;
 mod overrides;
 mod pgbouncer;
 mod profiles;

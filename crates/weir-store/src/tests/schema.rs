@@ -1,6 +1,7 @@
 //! Migrations, roles, and rules that every table must follow.
 
-use sqlx::AssertSqlSafe;
+use sqlx::migrate::{Migration, MigrationType};
+use sqlx::{AssertSqlSafe, SqlSafeStr as _};
 use weir_domain::counter::Layout;
 
 use super::*;
@@ -63,21 +64,63 @@ async fn older_release_leaves_a_newer_schema_as_it_is_and_one_of_another_line_is
     let url = weir_local::shared::postgres().url(name);
     let store = Store::connect(&url, Role::Owner, &PoolSettings::default()).unwrap();
     assert_eq!(store.migrate().await.unwrap(), Migrated::UpToDate);
-    let all: &'static [_] = &MIGRATOR.migrations;
-    let older = schema::migrate(store.pool(), &all[..all.len() - 2]).await.unwrap();
-    assert_eq!(older, Migrated::Newer(2));
-    assert_eq!(store.migrate().await.unwrap(), Migrated::UpToDate);
-    // A release that has neither: it lacks the first migration, and the schema lacks its last one.
+    let newer: Vec<_> = MIGRATOR.iter().cloned().chain([next_migration()]).collect();
+    let newer: &'static [_] = newer.leak();
+    assert_eq!(schema::migrate(store.pool(), newer).await.unwrap(), Migrated::UpToDate);
     let mut tx = store.begin("tests", Scope::Service).await.unwrap();
-    raw(
-        &mut tx,
-        "DELETE FROM _sqlx_migrations WHERE version = (SELECT max(version) FROM _sqlx_migrations)",
-    )
-    .await
-    .unwrap();
+    raw(&mut tx, "INSERT INTO made_by_the_next_release VALUES (1)").await.unwrap();
     tx.commit().await.unwrap();
-    let refused = schema::migrate(store.pool(), &all[1..]).await.unwrap_err().to_string();
+    assert_eq!(store.migrate().await.unwrap(), Migrated::Newer(1));
+    store.assert_schema().await.unwrap();
+    assert_eq!(schema::migrate(store.pool(), newer).await.unwrap(), Migrated::UpToDate);
+    let mut tx = store.begin("tests", Scope::Service).await.unwrap();
+    assert_eq!(texts(&mut tx, "SELECT id::text FROM made_by_the_next_release").await, ["1"]);
+    // A release with neither the made-up migration nor the same last one.
+    let last = MIGRATOR.iter().map(|migration| migration.version).max().unwrap();
+    let delete = format!("DELETE FROM _sqlx_migrations WHERE version = {last}");
+    unchecked(AssertSqlSafe(delete)).execute(tx.connection()).await.unwrap();
+    tx.commit().await.unwrap();
+    let refused = store.migrate().await.unwrap_err().to_string();
     assert!(refused.contains("another line of releases"), "{refused}");
+}
+
+/// The migration that a later release adds.
+fn next_migration() -> Migration {
+    let create = "CREATE TABLE made_by_the_next_release (id integer)";
+    let name = "create table of the next release".into();
+    Migration::new(
+        20_990_101_000_000,
+        name,
+        MigrationType::Simple,
+        AssertSqlSafe(create).into_sql_str(),
+        false,
+    )
+}
+
+#[tokio::test]
+async fn database_of_the_former_migrations_is_refused_until_it_has_the_list_of_the_new_ones() {
+    let name = "weir_migrated_by_the_former_series";
+    weir_local::shared::postgres().create_database(name).unwrap();
+    let url = weir_local::shared::postgres().url(name);
+    let store = Store::connect(&url, Role::Owner, &PoolSettings::default()).unwrap();
+    store.migrate().await.unwrap();
+    let mut tx = store.begin("tests", Scope::Service).await.unwrap();
+    raw(&mut tx, "CREATE TABLE new_list AS SELECT * FROM _sqlx_migrations").await.unwrap();
+    raw(&mut tx, "DELETE FROM _sqlx_migrations").await.unwrap();
+    for former in ["20261121120000, 'create roles'", "20261126156000, 'end tokens'"] {
+        let insert = format!("INSERT INTO _sqlx_migrations VALUES ({former}, now(), true, '', 0)");
+        unchecked(AssertSqlSafe(insert)).execute(tx.connection()).await.unwrap();
+    }
+    tx.commit().await.unwrap();
+    for refused in [store.migrate().await.unwrap_err(), store.assert_schema().await.unwrap_err()] {
+        assert!(matches!(refused, StoreError::FormerSchema), "{refused}");
+    }
+    let mut tx = store.begin("tests", Scope::Service).await.unwrap();
+    raw(&mut tx, "DELETE FROM _sqlx_migrations").await.unwrap();
+    raw(&mut tx, "INSERT INTO _sqlx_migrations SELECT * FROM new_list").await.unwrap();
+    tx.commit().await.unwrap();
+    assert_eq!(store.migrate().await.unwrap(), Migrated::UpToDate);
+    store.assert_schema().await.unwrap();
 }
 
 #[tokio::test]
@@ -213,119 +256,6 @@ async fn lost_database_is_unavailable_and_not_a_bug() {
     let error = store.ping().await.unwrap_err();
     assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
     assert!(Store::connect("no address", Role::App, &PoolSettings::default()).is_err());
-}
-
-#[tokio::test]
-async fn stored_logs_above_their_bound_become_counters_or_logs_within_it() {
-    const MIGRATION: &str =
-        include_str!("../../../../migrations/20261122020000_bound_sliding_window_logs.sql");
-    const STORED: &str = r#"
-        INSERT INTO tenants (id, name, created_at) VALUES (gen_random_uuid(), 'logs', now());
-        INSERT INTO rules (tenant_id, id, namespace, name, spec, slots, next_slot, revision,
-            rulebook_version, created_at, updated_at)
-        SELECT id, gen_random_uuid(), 'default', 'logs', '{"limits": [
-            {"algorithm": "sliding_window_log", "limit": 10000, "window_ms": 1000, "count_denied": true},
-            {"algorithm": "sliding_window_log", "limit": 10001, "window_ms": 60000, "count_denied": true},
-            {"algorithm": "sliding_window_log", "limit": 1000000000, "window_ms": 31622400000},
-            {"algorithm": "fixed_window", "limit": 20000, "window_ms": 1000}
-        ]}', '{0,1,2,3}', 4, 1, 0, now(), now() FROM tenants;"#;
-    const READ: &str = "SELECT string_agg(concat_ws(' ', item ->> 'algorithm', item ->> 'limit',
-            item ->> 'count_denied'), ', ' ORDER BY place)
-            || '; ' || rulebook_version || ' ' || (SELECT max(version) FROM tenants)
-        FROM rules, jsonb_array_elements(spec -> 'limits') WITH ORDINALITY AS of_rule (item, place)
-        GROUP BY rulebook_version";
-    let read = blocking(|| {
-        let name = "weir_migrated_logs";
-        migrated_below(name, "20261122020000");
-        let postgres = weir_local::shared::postgres();
-        let migration = format!("BEGIN; {MIGRATION} COMMIT;");
-        postgres.psql(name, &["-c", STORED]).unwrap();
-        postgres.psql(name, &["-c", &migration]).unwrap();
-        postgres.psql(name, &["-c", &migration]).unwrap();
-        postgres.psql(name, &["-c", READ]).unwrap()
-    });
-    assert_eq!(
-        read.await.trim(),
-        "sliding_window_log 10000 true, sliding_window_counter 10001, sliding_window_log 10000, \
-         fixed_window 20000; 1 1"
-    );
-}
-
-/// Existing rows retain the versions at which they were written.
-#[tokio::test]
-async fn existing_rows_keep_their_versions_when_tenants_get_sequences() {
-    const NAME: &str = "weir_migrated_versions";
-    const STORED: &str = r"
-        UPDATE rulebook_versions SET version = 7;
-        INSERT INTO tenants (id, name, version, removed_version, created_at) VALUES
-            ('00000000-0000-0000-0000-000000000001', 'one', 6, 2, now()),
-            ('00000000-0000-0000-0000-000000000002', 'two', 4, 0, now());
-        INSERT INTO rules (tenant_id, id, namespace, name, spec, slots, next_slot, revision,
-            rulebook_version, created_at, updated_at)
-        SELECT t.id, t.id, 'api', t.name, '{}', '{}', 1, 1, t.version - 1, now(), now() FROM tenants t;
-        INSERT INTO api_keys (tenant_id, id, name, scopes, hint, digest, created_by, created_at)
-        SELECT id, id, name, '{}', '', sha256(name::bytea), '', now() FROM tenants;";
-    blocking(|| {
-        migrated_below(NAME, "20261122090100");
-        let postgres = weir_local::shared::postgres();
-        postgres.psql(NAME, &["--single-transaction", "-c", STORED]).unwrap();
-        migrate_from(NAME, "20261122090100");
-    })
-    .await;
-    // Creates the logins of the planes, which belong to the whole server.
-    let _ = database().await;
-    let (app, gate) = (connect(&login_url(NAME, Role::App), Role::App), Role::Gate);
-    let gate = connect(&login_url(NAME, gate), gate);
-    let [one, two] = [1, 2].map(TenantId::from_u128);
-    let all = gate.load_rulebook(None).await.unwrap();
-    assert_eq!(all.version.number, 7);
-    let shown = |tenant: &crate::TenantChanges| {
-        (tenant.tenant_id, tenant.version, tenant.keys.len(), tenant.rules.len())
-    };
-    assert_eq!(all.tenants.iter().map(shown).collect::<Vec<_>>(), [(one, 6, 1, 1), (two, 4, 1, 1)]);
-    for (tenant_id, version) in [(one, 5), (two, 3)] {
-        let mut tx = tenant_tx(&app, tenant_id).await;
-        let id = RuleId::from_u128(tenant_id.to_u128());
-        let row = tx.rules().find(tenant_id, id).await.unwrap().unwrap();
-        assert_eq!(row.rulebook_version, version);
-    }
-
-    let unchanged = gate.load_rulebook(Some(all.version)).await.unwrap();
-    assert_eq!((unchanged.whole, unchanged.tenants.len()), (false, 0));
-    let mut tx = tenant_tx(&app, one).await;
-    assert_eq!(tx.tenants().begin_change(one).await.unwrap(), 8, "keys had version 7");
-    tx.keys().revoke(one, KeyId::from_u128(1), NOW).await.unwrap().unwrap();
-    assert_eq!(tx.publish(one, None).await.unwrap(), Some(8));
-    let changes = gate.load_rulebook(Some(all.version)).await.unwrap();
-    assert_eq!(changes.tenants.iter().map(shown).collect::<Vec<_>>(), [(one, 8, 1, 0)]);
-}
-
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    tokio::task::spawn_blocking(work).await.unwrap()
-}
-
-/// Creates a database with the migrations before `below`.
-fn migrated_below(name: &str, below: &str) {
-    weir_local::shared::postgres().create_database(name).unwrap();
-    apply(name, |file| file < below);
-}
-
-fn migrate_from(name: &str, from: &str) {
-    apply(name, |file| file >= from);
-}
-
-fn apply(database: &str, wanted: impl Fn(&str) -> bool) {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../migrations");
-    let entries = std::fs::read_dir(folder).unwrap();
-    let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    for file in files {
-        let name = file.file_name().unwrap().to_str().unwrap();
-        if file.extension().is_some_and(|extension| extension == "sql") && wanted(name) {
-            let args = ["--single-transaction", "-f", file.to_str().unwrap()];
-            weir_local::shared::postgres().psql(database, &args).unwrap();
-        }
-    }
 }
 
 #[tokio::test]

@@ -38,5 +38,6 @@ fn closures_with_an_argument_named_it_are_found() {
 fn plain_words_are_not_found() {
     let text = "fn guard_line(waiting: WatchedProcess) -> Batch { lookup(\"// who\") } // Within a second.\n";
     assert_eq!(words("crates/a.rs", text), []);
-    assert_eq!(words("migrations/a.sql", "-- Whose.\n"), []);
+    assert_eq!(words("migrations/a.sql", "-- Whose.\n"), [(1, "Whose")]);
+    assert_eq!(words("CHANGELOG.md", "Whose.\n"), []);
 }
