@@ -9,7 +9,9 @@ mod commits;
 mod count;
 mod deferred;
 mod denied;
+pub(crate) mod heavy_matching;
 mod leased;
+pub(crate) mod open_holds;
 mod outage;
 mod pending;
 mod places;
@@ -19,7 +21,10 @@ mod renewal;
 mod reservation;
 mod rules;
 mod split;
+pub(crate) mod tenant_rates;
+pub(crate) mod together;
 mod trace;
+pub(crate) mod turns;
 
 use std::time::Instant;
 
@@ -27,9 +32,9 @@ use weir_domain::request::Request;
 use weir_wire::check::CheckAnswer;
 
 use self::pending::PendingCheck;
-use crate::caller::Caller;
+use crate::decide::together::Together;
+use crate::requests::caller::Caller;
 use crate::state::GateState;
-use crate::together::Together;
 
 pub(crate) use self::buffered::{SentCharge, send_charge};
 pub(crate) use self::deferred::{Admission, decide_deferred, order_of};

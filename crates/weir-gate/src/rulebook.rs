@@ -2,6 +2,7 @@
 
 mod apart;
 mod cache;
+pub(crate) mod clock;
 mod compiled;
 pub(crate) mod follower;
 mod load;

@@ -10,25 +10,25 @@ use weir_redis::Client;
 use weir_redis::eviction::{self, Eviction};
 use weir_redis::limiter::Limiter;
 
-use crate::charge_buffer::ChargeBuffer;
-use crate::clock::GateClock;
-use crate::decision_export::{DecisionExport, DecisionExportSettings, DecisionLines};
-use crate::deferred::Deferral;
-use crate::denial_cache::DenialCache;
-use crate::eviction::EvictionPolicy;
-use crate::heavy_matching::HeavyMatching;
-use crate::leases::Leases;
-use crate::local::Local;
-use crate::meters::Meters;
-use crate::monotonic::Monotonic;
-use crate::open_holds::OpenHolds;
-use crate::round_trip::RoundTrip;
+use crate::decide::heavy_matching::HeavyMatching;
+use crate::decide::open_holds::OpenHolds;
+use crate::decide::tenant_rates::TenantRates;
+use crate::memory::denial_cache::DenialCache;
+use crate::memory::leases::Leases;
+use crate::memory::monotonic::Monotonic;
+use crate::metrics::meters::Meters;
+use crate::metrics::round_trip::RoundTrip;
+use crate::metrics::stock_meters::Stock;
+use crate::metrics::traffic::Traffic;
+use crate::outage::charge_buffer::ChargeBuffer;
+use crate::outage::eviction::EvictionPolicy;
+use crate::outage::local::Local;
+use crate::outage::unreadable::UnreadableKeys;
+use crate::requests::deferred::Deferral;
 use crate::rulebook::Held;
-use crate::stock_meters::Stock;
+use crate::rulebook::clock::GateClock;
 use crate::tally::Tally;
-use crate::tenant_rates::TenantRates;
-use crate::traffic::Traffic;
-use crate::unreadable::UnreadableKeys;
+use crate::tally::decision_export::{DecisionExport, DecisionExportSettings, DecisionLines};
 
 /// The shared state of one gate.
 #[derive(Debug, Clone)]

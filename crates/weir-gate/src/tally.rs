@@ -5,6 +5,7 @@
 //! minute and writes these to Postgres.
 
 mod accumulator;
+pub(crate) mod decision_export;
 mod event;
 mod key_uses;
 mod leftover;

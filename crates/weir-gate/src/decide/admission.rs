@@ -3,9 +3,9 @@
 use weir_wire::check::{AnswerCode, CheckAnswer};
 
 use super::pending::{Outcome, PendingCheck};
-use crate::caller::Caller;
+use crate::decide::tenant_rates::share;
+use crate::requests::caller::Caller;
 use crate::state::GateState;
-use crate::tenant_rates::share;
 
 /// Answers all checks while limits are off, else those beyond the tenant's ceiling. The checks are of one caller.
 pub(super) fn answer(state: &GateState, checks: &mut [PendingCheck<'_>]) {

@@ -8,9 +8,9 @@ use weir_domain::request::{Operation, Request, RequestDraft};
 use super::commits::{commit_request, note_committed};
 use super::pending::{Failure, Outcome, PendingCheck};
 use super::{redis, rules, split};
-use crate::caller::Caller;
-use crate::charge_buffer::{BufferedCharge, BufferedCommit, Charge};
-use crate::events::BufferEvent;
+use crate::metrics::events::BufferEvent;
+use crate::outage::charge_buffer::{BufferedCharge, BufferedCommit, Charge};
+use crate::requests::caller::Caller;
 use crate::state::GateState;
 
 /// The result of sending a charge.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use weir_domain::request::{Operation, Request, RequestDraft};
 use weir_domain::reservation::Commit;
 
-use crate::reservation_text::ReservationText;
+use crate::requests::reservation_text::ReservationText;
 use crate::state::GateState;
 
 /// Notes that a reservation is not open any more. Its commit ended its leases too.

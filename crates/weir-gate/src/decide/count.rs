@@ -8,11 +8,11 @@ use weir_wire::check::CheckAnswer;
 
 use super::pending::{KeyReused, Outcome, PendingCheck};
 use super::trace;
-use crate::events::LeaseEvent;
-use crate::lease_text::LeaseText;
+use crate::decide::turns::Turns;
+use crate::metrics::events::LeaseEvent;
+use crate::requests::lease_text::LeaseText;
 use crate::state::GateState;
 use crate::tally::DecisionEvent;
-use crate::turns::Turns;
 
 /// Counts the answered checks for metrics and statistics, and returns their answers.
 pub(super) async fn count(

@@ -10,7 +10,7 @@ use weir_wire::check::CheckAnswer;
 use super::pending::{KeyReused, Outcome, PendingCheck};
 use super::rules::{self, TooManyLimits};
 use super::{answer, count};
-use crate::caller::Caller;
+use crate::requests::caller::Caller;
 use crate::state::GateState;
 
 /// The decision of a deferred job.

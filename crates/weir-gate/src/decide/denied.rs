@@ -1,8 +1,8 @@
 //! The stage that answers checks whose denial is cached.
 
 use super::pending::{PendingCheck, pending};
+use crate::decide::turns::Turns;
 use crate::state::GateState;
-use crate::turns::Turns;
 
 /// Answers checks with a cached denial. Notes the generation of the cache for the others, before any later stage acts on
 /// them.

@@ -4,8 +4,8 @@ use weir_domain::request::Operation;
 
 use super::pending::{ChargedAt, PendingCheck};
 use super::redis;
-use crate::lease_keeper;
-use crate::leases::LeaseOutcome;
+use crate::memory::lease_keeper;
+use crate::memory::leases::LeaseOutcome;
 use crate::state::GateState;
 
 /// Answers checks with leased units. If a lease needs new units, Redis decides all pending checks here, in one call and in

@@ -9,10 +9,10 @@ use weir_wire::check::{CheckAnswer, Degraded, LimitAnswer};
 use weir_wire::words::Mode;
 
 use super::pending::{Outcome, PendingCheck, unanswered};
-use crate::answer::{AnswerTemplate, LimitLabel};
-use crate::local::{Local, RETRY_AFTER_MS};
+use crate::decide::turns::Turns;
+use crate::outage::local::{Local, RETRY_AFTER_MS};
+use crate::requests::answer::{AnswerTemplate, LimitLabel};
 use crate::state::GateState;
-use crate::turns::Turns;
 
 /// Answers all checks without an answer.
 pub(super) async fn answer(state: &GateState, checks: &mut [PendingCheck<'_>]) {

@@ -15,12 +15,12 @@ use weir_domain::time::Micros;
 use weir_redis::limiter::{Asked, Idempotency};
 use weir_wire::check::CheckAnswer;
 
-use crate::answer::{self, AnswerTemplate, LeaseLabel};
-use crate::caller::Caller;
-use crate::denial_cache::{ChargedRules, Generation};
-use crate::lease_text::LeaseText;
-use crate::leases::LeaseRequest;
-use crate::together::Origins;
+use crate::decide::together::Origins;
+use crate::memory::denial_cache::{ChargedRules, Generation};
+use crate::memory::leases::LeaseRequest;
+use crate::requests::answer::{self, AnswerTemplate, LeaseLabel};
+use crate::requests::caller::Caller;
+use crate::requests::lease_text::LeaseText;
 
 /// The longest time for which a caller repeats a denial by itself: it learns of a refund, a reset or an edited rule at most this late.
 const CACHE_FOR_MAX_MS: u64 = 1_000;

@@ -14,9 +14,9 @@ use weir_wire::check::CheckAnswer;
 
 use super::pending::{Outcome, PendingCheck};
 use super::{count, redis, renewal, rules};
-use crate::caller::Caller;
-use crate::events::LeaseEvent;
-use crate::lease_text::LeaseText;
+use crate::metrics::events::LeaseEvent;
+use crate::requests::caller::Caller;
+use crate::requests::lease_text::LeaseText;
 use crate::state::GateState;
 
 /// The leases that hold the places of one delivery.

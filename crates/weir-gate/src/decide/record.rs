@@ -9,7 +9,7 @@ use super::pending::{KeyReused, PendingCheck};
 use super::reservation::Refused;
 use super::rules::TooManyLimits;
 use super::{answer, buffered, count};
-use crate::caller::Caller;
+use crate::requests::caller::Caller;
 use crate::state::GateState;
 
 /// The answer to a record.

@@ -9,11 +9,11 @@ use weir_redis::error::RedisError;
 use weir_redis::limiter::{Answer, Asked};
 
 use super::pending::{ChargedAt, Failure, Outcome, PendingCheck};
-use crate::answer::AnswerTemplate;
-use crate::caller::Caller;
-use crate::clock::ClockSource;
+use crate::decide::turns::Turns;
+use crate::requests::answer::AnswerTemplate;
+use crate::requests::caller::Caller;
+use crate::rulebook::clock::ClockSource;
 use crate::state::GateState;
-use crate::turns::Turns;
 
 /// Sends all pending checks to Redis in one call. A check stays pending only if Redis denied the units of a lease to it.
 pub(super) async fn answer(state: &GateState, checks: &mut [PendingCheck<'_>]) {

@@ -13,9 +13,9 @@ use weir_wire::check::{AnswerCode, CheckAnswer, Degraded};
 
 use super::pending::{Outcome, PendingCheck};
 use super::{admission, count, redis};
-use crate::caller::Caller;
-use crate::events::LeaseEvent;
-use crate::lease_text::LeaseText;
+use crate::metrics::events::LeaseEvent;
+use crate::requests::caller::Caller;
+use crate::requests::lease_text::LeaseText;
 use crate::state::GateState;
 
 /// The end of a renewal or release.

@@ -15,10 +15,10 @@ use super::commits::{commit_request, note_committed};
 use super::pending::{Outcome, PendingCheck};
 use super::rules::{self, TooManyLimits};
 use super::{admission, buffered, count, outage, redis, trace};
-use crate::caller::Caller;
-use crate::charge_buffer::BufferedCommit;
-use crate::events::ReservationEvent;
-use crate::reservation_text::ReservationText;
+use crate::metrics::events::ReservationEvent;
+use crate::outage::charge_buffer::BufferedCommit;
+use crate::requests::caller::Caller;
+use crate::requests::reservation_text::ReservationText;
 use crate::state::GateState;
 
 /// A reserve or commit without an answer.

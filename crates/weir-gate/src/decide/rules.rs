@@ -6,9 +6,9 @@ use weir_domain::matching::{Matched, matched_in};
 use weir_domain::request::Operation;
 
 use super::pending::{PendingCheck, pending};
+use crate::decide::together::merged;
+use crate::decide::turns::Turns;
 use crate::state::GateState;
-use crate::together::merged;
-use crate::turns::Turns;
 
 /// The positions of the requests that match more limits than one check can have.
 #[derive(Debug)]

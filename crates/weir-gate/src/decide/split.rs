@@ -18,10 +18,10 @@ use weir_domain::request::Operation;
 
 use self::part::{Part, PartResult, decide};
 use super::pending::{ChargedAt, Failure, Outcome, PendingCheck};
-use crate::answer::AnswerTemplate;
-use crate::leases::LeaseOutcome;
+use crate::decide::turns::Turns;
+use crate::memory::leases::LeaseOutcome;
+use crate::requests::answer::AnswerTemplate;
 use crate::state::GateState;
-use crate::turns::Turns;
 
 /// A check whose counters are at two places.
 struct SplitCheck<'c, 'a> {

@@ -14,8 +14,8 @@ use weir_wire::check::{AnswerCode, CheckAnswer, Degraded};
 use self::fixture::{Fixture, leased_window, window};
 use super::pending::{Outcome, PendingCheck};
 use super::*;
-use crate::leases::LeaseOutcome;
-use crate::turns::tests::turns_of_others;
+use crate::decide::turns::tests::turns_of_others;
+use crate::memory::leases::LeaseOutcome;
 
 fn answer<'c>(check: &'c PendingCheck<'_>) -> Option<&'c CheckAnswer> {
     match check.outcome.as_ref()? {

@@ -23,7 +23,7 @@ use super::load;
 use super::snapshot::{CompiledTenants, Snapshot, SnapshotFile, WholeTenants};
 use super::snapshot_writer::{SavedState, SnapshotWriter};
 use super::whole_load::{self, WholeRulebook};
-use crate::clock::ClockSource;
+use crate::rulebook::clock::ClockSource;
 use crate::state::GateState;
 
 /// Keeps the rulebook of one gate up to date.

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use weir_store::GateLoad;
 
-use crate::leases::Holdings;
+use crate::memory::leases::Holdings;
 use crate::state::GateState;
 
 /// The checks of the last interval, and what the gate holds. `None` until an interval has ended, and without statistics.

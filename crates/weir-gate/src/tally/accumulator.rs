@@ -19,7 +19,7 @@ use super::sample_batch::SampleBatches;
 use super::sketch::Sketch;
 use super::steps::Steps;
 use super::subject_text::subject;
-use crate::traffic::TrafficCounts;
+use crate::metrics::traffic::TrafficCounts;
 
 /// The most rows in memory while Postgres is away: ten minutes of 20,000 busy rules.
 const ROWS_MAX: usize = 200_000;

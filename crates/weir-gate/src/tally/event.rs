@@ -11,7 +11,7 @@ use weir_domain::time::Timestamp;
 use weir_domain::unmatched::Unmatched;
 use weir_wire::check::CheckAnswer;
 
-use crate::together::Origins;
+use crate::decide::together::Origins;
 
 /// An answered request, to be counted.
 #[derive(Debug, Clone, Copy)]

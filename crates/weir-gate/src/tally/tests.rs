@@ -14,7 +14,7 @@ use weir_wire::stored::{StoredRule, StoredTenant};
 
 use super::accumulator::{TallyAccumulator, TallyBatch};
 use super::*;
-use crate::answer::AnswerTemplate;
+use crate::requests::answer::AnswerTemplate;
 
 const NOON_MS: i64 = 1_763_726_400_000;
 
@@ -77,7 +77,8 @@ impl Fixture {
         let matched = matched(self.rules.rules("default"), &request, now);
         let answer = match &matched {
             Matched::Charged(charges) => {
-                let local = crate::local::Local::new(weir_domain::time::Clock::new(move || now));
+                let local =
+                    crate::outage::local::Local::new(weir_domain::time::Clock::new(move || now));
                 let decisions = local.decide(self.tenant, operation, cost, charges);
                 AnswerTemplate::of_charges(charges, 1, now).answer(&decisions, operation)
             }

@@ -13,8 +13,8 @@ use weir_redis::limiter::{Answer, Asked, Idempotency};
 
 use super::super::pending::PendingCheck;
 use super::super::redis;
-use crate::caller::Caller;
-use crate::leases::{LeaseRequest, LeaseWindow};
+use crate::memory::leases::{LeaseRequest, LeaseWindow};
+use crate::requests::caller::Caller;
 use crate::state::GateState;
 
 pub(super) struct Part<'a> {

@@ -18,8 +18,8 @@ use weir_wire::stored::{StoredRule, StoredTenant};
 use super::super::pending::PendingCheck;
 use super::super::rules;
 use super::denial;
-use crate::caller::Caller;
-use crate::leases::{LeaseOutcome, LeaseRequest};
+use crate::memory::leases::{LeaseOutcome, LeaseRequest};
+use crate::requests::caller::Caller;
 use crate::state::{GateState, Random};
 
 pub(super) struct Fixture {

@@ -7,7 +7,7 @@ use weir_wire::check::Degraded;
 
 use super::fixture::{Fixture, leased_window, window};
 use crate::decide::{Refused, Reserved, commit, decide, reserve};
-use crate::reservation_text::ReservationText;
+use crate::requests::reservation_text::ReservationText;
 
 fn hold(fixture: &Fixture, cost: u64) -> Request {
     let (id, ttl_ms, at_most) = (ReservationId([9; 16]), 60_000, false);

@@ -8,7 +8,7 @@ use weir_wire::check::{CheckAnswer, Degraded};
 
 use super::super::decide;
 use super::fixture::{Fixture, window};
-use crate::lease_keeper;
+use crate::memory::lease_keeper;
 
 const YEAR_MS: u64 = 31_622_400_000;
 

@@ -1,0 +1,90 @@
+//! The metrics of what is held or stored: open leases and reservations, buffered charges, and deferred jobs.
+
+use std::sync::OnceLock;
+
+use metrics::{Counter, Gauge};
+use weir_redis::deferred::QueueUse;
+
+use crate::metrics::events::BufferEvent;
+use crate::metrics::registry::Registry;
+
+/// The gauges, and the counters of the buffer.
+pub(crate) struct StockMeters {
+    buffer: [(BufferEvent, Counter); 3],
+    buffered: Gauge,
+    leases: Gauge,
+    reservations: Gauge,
+    /// Registered by a gate that defers jobs.
+    deferred: OnceLock<[Gauge; 3]>,
+}
+
+/// The numbers of things that a gate holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stock {
+    pub(crate) buffered: u64,
+    pub(crate) leases: u64,
+    pub(crate) reservations: u64,
+}
+
+impl StockMeters {
+    pub(crate) fn new(names: Registry<'_>) -> Self {
+        let buffer = |event: BufferEvent| {
+            let help = "Records and commits that found Redis away, by event: buffered, sent when Redis returned, or dropped.";
+            let labels = [("event", event.as_str())];
+            (event, names.labelled("weir_buffered_charges_total", help, &labels))
+        };
+        Self {
+            buffer: BufferEvent::ALL.map(buffer),
+            buffered: names.gauge(
+                "weir_buffered_charges",
+                "Records and commits that wait in the gate for Redis.",
+            ),
+            leases: names.gauge(
+                "weir_open_concurrency_leases",
+                "Leases of concurrency limits that this gate granted, that were not released by way of it and have not ended.",
+            ),
+            reservations: names.gauge(
+                "weir_open_reservations",
+                "Reservations that this gate made, that were not committed by way of it and have not ended.",
+            ),
+            deferred: OnceLock::new(),
+        }
+    }
+
+    /// Counts charges in the buffer.
+    pub(crate) fn buffer(&self, event: BufferEvent, count: u64) {
+        for (_, counter) in self.buffer.iter().filter(|(known, _)| *known == event) {
+            counter.increment(count);
+        }
+    }
+
+    /// Sets what this gate holds.
+    #[expect(clippy::cast_precision_loss, reason = "gauges are doubles")]
+    pub(crate) fn set(&self, stock: Stock) {
+        let Stock { buffered, leases, reservations } = stock;
+        self.buffered.set(buffered as f64);
+        self.leases.set(leases as f64);
+        self.reservations.set(reservations as f64);
+    }
+
+    /// Sets the use of the queues of all tenants.
+    #[expect(clippy::cast_precision_loss, reason = "gauges are doubles")]
+    pub(crate) fn set_deferred(&self, names: Registry<'_>, usage: QueueUse) {
+        let [waiting, bytes, failed] = self.deferred.get_or_init(|| {
+            [
+                names.gauge(
+                    "weir_deferred_waiting_jobs",
+                    "Deferred jobs of all tenants that wait. All gates report the same number.",
+                ),
+                names.gauge("weir_deferred_waiting_bytes", "Bytes of the deferred jobs that wait."),
+                names.gauge(
+                    "weir_deferred_failed_jobs",
+                    "Deferred jobs of all tenants that were not delivered in time and are stored as dead letters.",
+                ),
+            ]
+        });
+        waiting.set(usage.waiting as f64);
+        bytes.set(usage.bytes as f64);
+        failed.set(usage.failed as f64);
+    }
+}
