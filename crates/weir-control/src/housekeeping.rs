@@ -33,7 +33,7 @@ const AUDIT_BATCH: u32 = 10_000;
 const GATES_RETAINED: Duration = Duration::from_hours(24);
 
 /// Sweeps every minute until `stop`. Several control planes can sweep at once, because each takes different rows.
-pub async fn keep_house(control: ControlState, stop: CancellationToken) {
+pub async fn run_housekeeping(control: ControlState, stop: CancellationToken) {
     control.meters().succeeded(BackgroundTask::Sweep, control.clock.now());
     let mut turns = tokio::time::interval(EVERY);
     turns.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);

@@ -63,7 +63,7 @@ mod tokens;
 mod usage;
 
 pub use alerting::{deliver, watch};
-pub use housekeeping::{keep_house, keep_statistics};
+pub use housekeeping::{keep_statistics, run_housekeeping};
 pub use invitations::revoke_own::revoke_own as revoke_own_invitations;
 pub use login_throttle::LoginThrottle;
 pub use macs::Macs;

@@ -10,7 +10,7 @@ mod naming;
 
 pub use self::counters::Counters;
 pub use self::decision::Decision;
-use self::judged::{Judged, Outcome, judge};
+use self::judged::{Outcome, RuleEvaluation, judge};
 pub use self::naming::name_charge;
 use crate::algorithm::LeaseId;
 use crate::charge::Check;
@@ -45,9 +45,9 @@ pub fn decide_and_settle(
     }
     let mut judged: Vec<_> =
         check.rules.iter().map(|rule| judge(counters, rule, check, now)).collect();
-    let enforced_pass = judged.iter().filter(|rule| rule.enforced()).all(Judged::passes);
+    let enforced_pass = judged.iter().filter(|rule| rule.enforced()).all(RuleEvaluation::passes);
     let enforced_denied_by_limit =
-        judged.iter().filter(|rule| rule.enforced()).any(Judged::denied_by_limit);
+        judged.iter().filter(|rule| rule.enforced()).any(RuleEvaluation::denied_by_limit);
     let mut reserved = 0;
     if let Operation::Reserve(reserve) = operation {
         if enforced_pass {
@@ -104,7 +104,7 @@ pub fn decide_and_settle(
 
 /// Lets the enforced limits count as exhausted. A subject without room for another reservation stays as it is.
 fn exhaust(
-    judged: &mut [Judged<'_>],
+    judged: &mut [RuleEvaluation<'_>],
     counters: &mut Counters,
     terms: Exhaust,
     now: Micros,
@@ -119,7 +119,7 @@ fn exhaust(
 }
 
 /// The most units that can be reserved at all enforced limits, at most `cost`.
-fn left(judged: &mut [Judged<'_>], cost: u64, now: Micros) -> u64 {
+fn left(judged: &mut [RuleEvaluation<'_>], cost: u64, now: Micros) -> u64 {
     let bounding =
         judged.iter_mut().filter(|rule| rule.enforced() && rule.meters.over == Over::Deny);
     let limits = bounding.flat_map(|rule| &mut rule.limits).filter(|limit| limit.holds_units());

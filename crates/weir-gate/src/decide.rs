@@ -11,6 +11,7 @@ mod deferred;
 mod denied;
 pub(crate) mod heavy_matching;
 mod leased;
+pub(crate) mod merged_check;
 pub(crate) mod open_holds;
 mod outage;
 mod pending;
@@ -22,7 +23,6 @@ mod reservation;
 mod rules;
 mod split;
 pub(crate) mod tenant_rates;
-pub(crate) mod together;
 mod trace;
 pub(crate) mod turns;
 
@@ -32,7 +32,7 @@ use weir_domain::request::Request;
 use weir_wire::check::CheckAnswer;
 
 use self::pending::PendingCheck;
-use crate::decide::together::Together;
+use crate::decide::merged_check::MergedCheck;
 use crate::requests::caller::Caller;
 use crate::state::GateState;
 
@@ -65,7 +65,7 @@ pub(crate) async fn decide_together(
     state: &GateState,
     caller: &Caller,
     calls: &[Vec<Request>],
-) -> Result<Vec<Together>, TooManyLimits> {
+) -> Result<Vec<MergedCheck>, TooManyLimits> {
     let started = Instant::now();
     let now = state.monotonic.at(started);
     let each = calls.iter().map(|requests| PendingCheck::of_several(caller, requests, now));
@@ -75,7 +75,7 @@ pub(crate) async fn decide_together(
     let together = checks.iter().zip(answers).map(|(check, answer)| {
         let answer = answer.expect("requests without a key reuse none");
         let origins = check.origins.as_deref().unwrap_or_default();
-        Together::new(answer, &check.matched, origins)
+        MergedCheck::new(answer, &check.matched, origins)
     });
     Ok(together.collect())
 }

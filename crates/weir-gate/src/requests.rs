@@ -12,14 +12,14 @@ pub(crate) mod reservations;
 pub(crate) mod rls;
 
 pub(crate) mod answer;
+pub(crate) mod authorize_error;
 pub(crate) mod bytes;
-pub(crate) mod finish;
 pub(crate) mod headers;
 pub(crate) mod lease_text;
 pub(crate) mod problems;
 pub(crate) mod refusals;
 pub(crate) mod reservation_text;
-pub(crate) mod undecided;
+pub(crate) mod run_to_completion;
 
 pub(crate) mod health;
 pub(crate) mod openapi;

@@ -20,7 +20,7 @@ use weir_domain::rulebook::Rulebook;
 
 /// Holds the rulebook in force.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct CurrentRulebook {
     book: ArcSwapOption<Rulebook>,
     /// The origin of ages, of a clock that is never set.
     started: Instant,
@@ -59,7 +59,7 @@ impl Default for Staleness {
     }
 }
 
-impl Default for Held {
+impl Default for CurrentRulebook {
     fn default() -> Self {
         Self {
             book: ArcSwapOption::empty(),
@@ -71,7 +71,7 @@ impl Default for Held {
     }
 }
 
-impl Held {
+impl CurrentRulebook {
     /// The rulebook in force. `None` before the first load.
     pub(crate) fn current(&self) -> Option<Arc<Rulebook>> {
         self.book.load_full()
@@ -156,61 +156,61 @@ mod tests {
 
     #[test]
     fn age_is_unknown_before_the_first_rulebook_and_never_negative_after_it() {
-        let held = Held::default();
-        assert_eq!(held.age(), None);
-        assert!(!held.is_stale());
-        held.confirm(Duration::ZERO);
-        assert!(held.age().unwrap() < Duration::from_secs(30));
-        held.confirm(Duration::from_secs(90));
-        assert!(held.age().unwrap() >= Duration::from_secs(90));
-        held.confirm(Duration::MAX);
-        assert!(held.age().unwrap() > Duration::from_hours(24));
+        let current = CurrentRulebook::default();
+        assert_eq!(current.age(), None);
+        assert!(!current.is_stale());
+        current.confirm(Duration::ZERO);
+        assert!(current.age().unwrap() < Duration::from_secs(30));
+        current.confirm(Duration::from_secs(90));
+        assert!(current.age().unwrap() >= Duration::from_secs(90));
+        current.confirm(Duration::MAX);
+        assert!(current.age().unwrap() > Duration::from_hours(24));
     }
 
     #[test]
     fn announced_change_that_is_late_makes_the_rulebook_stale_and_refuses_nothing() {
-        let held = Held::default();
-        held.set_staleness(Staleness { max_age: Duration::from_secs(30), refuse: true });
-        held.confirm(Duration::ZERO);
-        held.announced();
-        assert!(!held.is_stale(), "there is time");
-        let announced = held.announcements().expect("one").first_ms;
-        held.announcements().as_mut().expect("one").first_ms = announced - 6_000;
-        held.announced();
-        assert!(held.is_stale(), "a later announcement extends no deadline");
-        assert!(!held.refuses(), "announcements are not trusted that far");
-        held.confirm(Duration::from_secs(7));
-        assert!(held.is_stale(), "that poll had begun before the announcement");
-        held.confirm(Duration::from_secs(1));
-        assert!(!held.is_stale());
+        let current = CurrentRulebook::default();
+        current.set_staleness(Staleness { max_age: Duration::from_secs(30), refuse: true });
+        current.confirm(Duration::ZERO);
+        current.announced();
+        assert!(!current.is_stale(), "there is time");
+        let announced = current.announcements().expect("one").first_ms;
+        current.announcements().as_mut().expect("one").first_ms = announced - 6_000;
+        current.announced();
+        assert!(current.is_stale(), "a later announcement extends no deadline");
+        assert!(!current.refuses(), "announcements are not trusted that far");
+        current.confirm(Duration::from_secs(7));
+        assert!(current.is_stale(), "that poll had begun before the announcement");
+        current.confirm(Duration::from_secs(1));
+        assert!(!current.is_stale());
     }
 
     #[test]
     fn announcement_during_a_poll_that_confirms_an_earlier_one_has_a_deadline_of_its_own() {
-        let held = Held::default();
-        let now = ms(held.started.elapsed());
+        let current = CurrentRulebook::default();
+        let now = ms(current.started.elapsed());
         let announce = |first_s: i64, last_s: i64| {
             let (first_ms, last_ms) = (now - first_s * 1_000, now - last_s * 1_000);
-            *held.announcements() = Some(Announced { first_ms, last_ms });
+            *current.announcements() = Some(Announced { first_ms, last_ms });
         };
         announce(9, 7);
         // The poll began between both.
-        held.confirm(Duration::from_secs(8));
-        assert!(held.is_stale(), "the later change is possibly not in force");
+        current.confirm(Duration::from_secs(8));
+        assert!(current.is_stale(), "the later change is possibly not in force");
         announce(9, 2);
-        held.confirm(Duration::from_secs(8));
-        assert!(!held.is_stale(), "there is time");
-        held.confirm(Duration::ZERO);
-        assert_eq!(*held.announcements(), None);
+        current.confirm(Duration::from_secs(8));
+        assert!(!current.is_stale(), "there is time");
+        current.confirm(Duration::ZERO);
+        assert_eq!(*current.announcements(), None);
     }
 
     #[test]
     fn stale_rulebook_is_served_unless_the_operator_chose_to_refuse() {
-        let held = Held::default();
-        held.confirm(Duration::from_secs(31));
-        assert!(held.is_stale());
-        assert!(!held.refuses());
-        let refusing = Held::default();
+        let current = CurrentRulebook::default();
+        current.confirm(Duration::from_secs(31));
+        assert!(current.is_stale());
+        assert!(!current.refuses());
+        let refusing = CurrentRulebook::default();
         refusing.set_staleness(Staleness { max_age: Duration::from_mins(1), refuse: true });
         refusing.confirm(Duration::from_secs(31));
         assert!(!refusing.is_stale());

@@ -25,7 +25,7 @@ use crate::outage::eviction::EvictionPolicy;
 use crate::outage::local::Local;
 use crate::outage::unreadable::UnreadableKeys;
 use crate::requests::deferred::Deferral;
-use crate::rulebook::Held;
+use crate::rulebook::CurrentRulebook;
 use crate::rulebook::clock::GateClock;
 use crate::tally::Tally;
 use crate::tally::decision_export::{DecisionExport, DecisionExportSettings, DecisionLines};
@@ -38,7 +38,7 @@ pub struct GateState(Arc<GateParts>);
 #[derive(Debug)]
 pub struct GateParts {
     /// The rulebook in force.
-    pub(crate) held: Held,
+    pub(crate) held: CurrentRulebook,
     /// Decides checks by Redis.
     pub(crate) limiter: Limiter,
     /// Decides checks in memory while Redis is away, for rules with `on_store_failure: local`.
@@ -112,7 +112,7 @@ impl GateState {
         random: Random,
     ) -> Self {
         Self(Arc::new(GateParts {
-            held: Held::default(),
+            held: CurrentRulebook::default(),
             limiter,
             local: Local::new(clock.clone()),
             denial_cache: DenialCache::new(),

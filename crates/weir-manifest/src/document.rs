@@ -71,7 +71,7 @@ pub(crate) fn parse_all<T: DeserializeOwned>(
         match read(value.clone(), fields, &place) {
             Ok(read) if errors.is_empty() => return Ok(read),
             Ok(_) => return Err(errors),
-            Err(Wrong { path, text, misplaced }) => {
+            Err(ReadError { path, text, misplaced }) => {
                 // The missing field is probably there, with another name.
                 if text.contains("missing") && misspelt_in.contains(&path) {
                     return Err(errors);
@@ -90,7 +90,7 @@ pub(crate) fn parse_all<T: DeserializeOwned>(
 }
 
 /// An error of the deserialiser.
-struct Wrong {
+struct ReadError {
     path: String,
     text: String,
     misplaced: Misplaced,
@@ -100,7 +100,7 @@ fn read<T: DeserializeOwned>(
     value: Value,
     fields: &Fields,
     place: impl Fn(&str) -> String,
-) -> Result<T, Wrong> {
+) -> Result<T, ReadError> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let text = error.inner().to_string();
         let path = error.path().to_string();
@@ -118,7 +118,7 @@ fn read<T: DeserializeOwned>(
             fields.position(&place(&path))
         };
         let said = wrong_type::described(&text).unwrap_or_else(|| text.clone());
-        Wrong { path, text, misplaced: Misplaced::new(at, format!("{field}{said}")) }
+        ReadError { path, text, misplaced: Misplaced::new(at, format!("{field}{said}")) }
     })
 }
 

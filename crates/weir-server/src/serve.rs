@@ -209,7 +209,7 @@ pub fn start_control(
         stop: running.stop.clone(),
     });
     let stop = || running.stop.clone();
-    running.spawn("housekeeping", weir_control::keep_house(state.clone(), stop()));
+    running.spawn("housekeeping", weir_control::run_housekeeping(state.clone(), stop()));
     running.spawn("statistics", weir_control::keep_statistics(state.clone(), stop()));
     running.spawn("usage", weir_control::keep_usage(state.clone(), usage_redis, stop()));
     running.spawn("alerts", weir_control::watch(state.clone(), stop()));

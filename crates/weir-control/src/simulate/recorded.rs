@@ -15,12 +15,12 @@ use weir_wire::recorded_checks::{RecordedChecks, RecordedPlan};
 use weir_wire::simulate::CHECKS_MAX;
 use weir_wire::time::DateTime;
 
-use super::traffic::{Asked, Traffic};
+use super::traffic::{ReplayedCheck, Traffic};
 use crate::error::ControlError;
 
 /// The query for recorded checks.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wanted<'a> {
+pub(super) struct RecordedQuery<'a> {
     pub(super) tenant_id: TenantId,
     pub(super) candidate: &'a Rule,
     pub(super) present: Option<&'a Rule>,
@@ -31,7 +31,7 @@ pub(super) struct Wanted<'a> {
 
 /// The recorded checks of a query, in their stored form.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct RecordedTraffic {
     pieces: Vec<SamplePiece>,
     /// The highest mark of subjects whose checks are complete.
     threshold: u32,
@@ -43,7 +43,10 @@ pub(super) struct Found {
 }
 
 /// Finds the recorded checks of a time and of the warm-up before it.
-pub(super) async fn find(tx: &mut Tx, wanted: &Wanted<'_>) -> Result<Found, ControlError> {
+pub(super) async fn find(
+    tx: &mut Tx,
+    wanted: &RecordedQuery<'_>,
+) -> Result<RecordedTraffic, ControlError> {
     let namespace = wanted.candidate.namespace().to_owned();
     let extents = tx.samples().extents(wanted.tenant_id).await?;
     let oldest =
@@ -81,10 +84,10 @@ pub(super) async fn find(tx: &mut Tx, wanted: &Wanted<'_>) -> Result<Found, Cont
     }
     let count_by = wanted.candidate.count_by().to_vec();
     let threshold = usable.threshold;
-    Ok(Found { pieces, threshold, since, until: to, count_by, warnings })
+    Ok(RecordedTraffic { pieces, threshold, since, until: to, count_by, warnings })
 }
 
-impl Found {
+impl RecordedTraffic {
     /// The checks, and their share of the subjects.
     pub(super) fn traffic(self, namespace: &str) -> Result<(Traffic, f64), Problem> {
         let mut gathered = Gathered {
@@ -115,7 +118,7 @@ struct Usable {
 }
 
 /// The latest part of the record that holds all attributes of both rules, and all checks of each of their subjects.
-fn usable(heads: &[SampleHead], wanted: &Wanted<'_>) -> Result<Usable, Problem> {
+fn usable(heads: &[SampleHead], wanted: &RecordedQuery<'_>) -> Result<Usable, Problem> {
     let mut usable = Usable { since: None, threshold: ALL, lost: 0 };
     let mut recorded = 0;
     for head in heads.iter().rev() {
@@ -143,7 +146,7 @@ fn usable(heads: &[SampleHead], wanted: &Wanted<'_>) -> Result<Usable, Problem> 
 }
 
 /// The reason why a piece is not usable for the rules, if there is one.
-fn unfit(plan: &SamplePlan, threshold: u32, wanted: &Wanted<'_>) -> Option<String> {
+fn unfit(plan: &SamplePlan, threshold: u32, wanted: &RecordedQuery<'_>) -> Option<String> {
     let rules = || [Some(wanted.candidate), wanted.present].into_iter().flatten();
     if let Some(lacking) = rules().find_map(|rule| plan.lacks(rule)) {
         return Some(format!(
@@ -162,7 +165,7 @@ fn unfit(plan: &SamplePlan, threshold: u32, wanted: &Wanted<'_>) -> Option<Strin
 }
 
 /// Whether both rules count the same subjects. Only then is a share of the subjects a sample for both.
-fn same_subjects(wanted: &Wanted<'_>) -> bool {
+fn same_subjects(wanted: &RecordedQuery<'_>) -> bool {
     let count_by = wanted.candidate.count_by();
     !count_by.is_empty() && wanted.present.is_none_or(|rule| rule.count_by() == count_by)
 }
@@ -207,7 +210,12 @@ impl Gathered {
             }
             let at = since.plus_ms(i64::from(*after_ms));
             let operation = if *cost < 0 { Operation::Refund } else { Operation::Consume };
-            self.traffic.asked.push(Asked { at, request, cost: cost.unsigned_abs(), operation });
+            self.traffic.asked.push(ReplayedCheck {
+                at,
+                request,
+                cost: cost.unsigned_abs(),
+                operation,
+            });
         }
         while self.traffic.asked.len() > CHECKS_MAX && self.threshold > 0 {
             self.threshold /= 2;

@@ -18,7 +18,7 @@ use weir_domain::rulebook::ActiveRule;
 use weir_domain::time::{Micros, Timestamp};
 
 use super::outcome::{Outcome, Steps};
-use super::traffic::{Asked, Traffic};
+use super::traffic::{ReplayedCheck, Traffic};
 
 /// The rules and checks of a replay.
 #[derive(Debug)]
@@ -83,7 +83,7 @@ impl Side {
     }
 
     /// Whether the rule allows a check; `None` if it does not match.
-    fn decide(&mut self, request: &Request, asked: &Asked) -> Option<bool> {
+    fn decide(&mut self, request: &Request, asked: &ReplayedCheck) -> Option<bool> {
         let now = micros(asked.at);
         match match_rule(self.rule.as_ref()?, request, asked.at) {
             RuleMatch::ConditionFailed(_) | RuleMatch::NotCounted(_) => None,

@@ -20,7 +20,7 @@ use weir_wire::time::DateTime;
 
 use super::certainty;
 use super::outcome::Steps;
-use super::recorded::{self, Found, Wanted};
+use super::recorded::{self, RecordedQuery, RecordedTraffic};
 use super::replay::{Replay, TooSlow};
 use super::trace;
 use super::traffic::Traffic;
@@ -42,7 +42,7 @@ pub(super) struct Rules {
 /// The source of the checks.
 pub(super) enum Checks {
     Trace(TraceBody),
-    Recorded { found: Found, from: Timestamp, to: Timestamp },
+    Recorded { found: RecordedTraffic, from: Timestamp, to: Timestamp },
 }
 
 impl Rules {
@@ -99,7 +99,7 @@ impl Rules {
             let reason = "must be before `to`, and before now";
             return Err(Problem::invalid_field("from", reason).into());
         }
-        let wanted = Wanted {
+        let wanted = RecordedQuery {
             tenant_id: caller.tenant_id,
             candidate: &self.candidate.rule,
             present: self.present.as_ref().map(|active| &active.rule),

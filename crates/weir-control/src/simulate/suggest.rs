@@ -16,7 +16,7 @@ use weir_wire::rules::RuleBody;
 use weir_wire::suggest::{SHARE_DENIED_MAX, SuggestAnswer, SuggestBody};
 use weir_wire::words::{Consistency, OnStoreFailure, Over};
 
-use super::recorded::{self, Found, Wanted};
+use super::recorded::{self, RecordedQuery, RecordedTraffic};
 use super::run::{HOUR_MS, enter};
 use crate::actor::{By, InNamespaces, Viewer};
 use crate::error::ControlError;
@@ -60,7 +60,7 @@ pub(crate) async fn suggest(
         let reason = "must be before `to`, and before now";
         return Err(Problem::invalid_field("from", reason).into());
     }
-    let wanted = Wanted {
+    let wanted = RecordedQuery {
         tenant_id: caller.tenant_id,
         candidate: &rule.rule,
         present: None,
@@ -142,7 +142,7 @@ fn limit_body(body: &SuggestBody, limit: u64) -> Result<LimitBody, Problem> {
 fn answer(
     body: &SuggestBody,
     rule: &Arc<ActiveRule>,
-    mut found: Found,
+    mut found: RecordedTraffic,
     (asked_from, to): (Timestamp, Timestamp),
 ) -> Result<SuggestAnswer, Problem> {
     let deadline = Instant::now() + DEADLINE;

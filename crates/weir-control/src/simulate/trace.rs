@@ -7,8 +7,8 @@ use weir_domain::request::Operation;
 use weir_http::problem::Problem;
 use weir_wire::simulate::{CHECKS_MAX, TRACE_BYTES_MAX, TraceBody, TraceFormat};
 
-use self::line::{TracedCheck, Wrong, attribute, cost, time};
-use super::traffic::{Asked, Traffic};
+use self::line::{TraceError, TracedCheck, attribute, cost, time};
+use super::traffic::{ReplayedCheck, Traffic};
 
 mod csv;
 mod line;
@@ -19,7 +19,7 @@ pub(super) fn read(body: &TraceBody, namespace: &str) -> Result<Traffic, Problem
     if body.text.len() > TRACE_BYTES_MAX {
         return Err(refused("must be at most 10 MiB".to_owned()));
     }
-    let said = |wrong: Wrong| {
+    let said = |wrong: TraceError| {
         refused(format!("line {}, column {}: {}", wrong.line, wrong.column, wrong.reason))
     };
     let traffic = parse(body, namespace).map_err(said)?;
@@ -29,7 +29,7 @@ pub(super) fn read(body: &TraceBody, namespace: &str) -> Result<Traffic, Problem
     Ok(traffic)
 }
 
-fn parse(body: &TraceBody, namespace: &str) -> Result<Traffic, Wrong> {
+fn parse(body: &TraceBody, namespace: &str) -> Result<Traffic, TraceError> {
     let mut traffic = Traffic::new(namespace);
     let mut lines = (1..).zip(body.text.strip_prefix('\u{feff}').unwrap_or(&body.text).lines());
     let head = match body.format {
@@ -41,7 +41,7 @@ fn parse(body: &TraceBody, namespace: &str) -> Result<Traffic, Wrong> {
     };
     for (line, text) in lines.filter(|(_, text)| !text.trim().is_empty()) {
         if traffic.asked.len() >= CHECKS_MAX {
-            return Err(Wrong::at(line, 1, format!("must have at most {CHECKS_MAX} checks")));
+            return Err(TraceError::at(line, 1, format!("must have at most {CHECKS_MAX} checks")));
         }
         let read = match &head {
             Some(head) => head.line(line, text)?,
@@ -52,27 +52,27 @@ fn parse(body: &TraceBody, namespace: &str) -> Result<Traffic, Wrong> {
                 .iter()
                 .map(|problem| format!("`{}` {}", problem.field, problem.reason))
                 .collect();
-            Wrong::at(line, 1, each.join("; "))
+            TraceError::at(line, 1, each.join("; "))
         })?;
         let (at, cost, operation) = (read.at, read.cost, Operation::Consume);
-        traffic.asked.push(Asked { at, request: place, cost, operation });
+        traffic.asked.push(ReplayedCheck { at, request: place, cost, operation });
     }
     traffic.sort();
     Ok(traffic)
 }
 
-fn json(line: usize, text: &str) -> Result<TracedCheck, Wrong> {
+fn json(line: usize, text: &str) -> Result<TracedCheck, TraceError> {
     let read: Value = serde_json::from_str(text).map_err(|error| {
         let reason = error.to_string();
         let reason = reason.split(" at line ").next().unwrap_or_default();
-        Wrong::at(line, error.column().max(1), format!("this is not JSON: {reason}"))
+        TraceError::at(line, error.column().max(1), format!("this is not JSON: {reason}"))
     })?;
     let wrong = |name: &str, reason: String| {
         let byte = text.find(&format!("\"{name}\"")).unwrap_or(0);
-        Wrong::at(line, text[..byte].chars().count() + 1, reason)
+        TraceError::at(line, text[..byte].chars().count() + 1, reason)
     };
     let Value::Object(fields) = read else {
-        return Err(Wrong::at(line, 1, "must be an object"));
+        return Err(TraceError::at(line, 1, "must be an object"));
     };
     let known = ["time", "attributes", "cost"];
     if let Some(other) = fields.keys().find(|name| !known.contains(&name.as_str())) {

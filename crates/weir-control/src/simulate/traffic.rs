@@ -13,12 +13,12 @@ pub(super) struct Traffic {
     known: HashMap<BTreeMap<String, String>, u32>,
     /// The different requests.
     pub(super) requests: Vec<Request>,
-    pub(super) asked: Vec<Asked>,
+    pub(super) asked: Vec<ReplayedCheck>,
 }
 
 /// One check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct ReplayedCheck {
     pub(super) at: Timestamp,
     /// The index of the request.
     pub(super) request: u32,

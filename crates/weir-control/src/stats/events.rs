@@ -19,7 +19,7 @@ use crate::actor::{By, InNamespaces, Viewer};
 use crate::error::ControlError;
 use crate::names;
 use crate::state::ControlState;
-use crate::stats::range::Asked;
+use crate::stats::range::RequestedRange;
 use crate::stats::{TimeQuery, parse_rule};
 
 mod event;
@@ -57,7 +57,7 @@ pub(crate) async fn list(
 ) -> Result<Json<Events>, ControlError> {
     let tenant_id = caller.tenant_id;
     let time = TimeQuery { from: query.from, to: query.to };
-    let asked = Asked::new(time, control.clock.now(), control.settings.retention)?;
+    let asked = RequestedRange::new(time, control.clock.now(), control.settings.retention)?;
     let (from, to) = asked.bounds();
     let rule_id = parse_rule(query.rule_id)?;
     let namespaces = caller.namespaces.filter(names::namespace_filter(query.namespace)?)?;

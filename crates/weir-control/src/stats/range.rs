@@ -24,7 +24,7 @@ pub(crate) struct Steps {
 
 /// The requested time, not yet aligned.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Asked {
+pub(crate) struct RequestedRange {
     from_ms: i64,
     to_ms: i64,
     now_ms: i64,
@@ -38,7 +38,7 @@ const DAY_MS: i64 = 86_400_000;
 /// The approximate number of points of a series without a requested step.
 const POINTS_CHOSEN: i64 = 250;
 
-impl Asked {
+impl RequestedRange {
     pub(crate) fn new(
         query: TimeQuery,
         now: Timestamp,

@@ -18,7 +18,7 @@ use crate::error::ControlError;
 use crate::names;
 use crate::state::ControlState;
 use crate::stats::TimeQuery;
-use crate::stats::range::Asked;
+use crate::stats::range::RequestedRange;
 
 /// The filter and time of the statistics.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -51,7 +51,7 @@ pub(crate) async fn rules(
     Query(query): Query<RulesQuery>,
 ) -> Result<Json<RulesSeries>, ControlError> {
     let time = TimeQuery { from: query.from, to: query.to };
-    let asked = Asked::new(time, control.clock.now(), control.settings.retention)?;
+    let asked = RequestedRange::new(time, control.clock.now(), control.settings.retention)?;
     let steps = asked.steps(Some(query.step_s.unwrap_or(STEP_S_DEFAULT)), None)?;
     let points = steps.bounds.len() - 1;
     if points > RULE_POINTS_MAX {

@@ -13,7 +13,7 @@ use crate::actor::{By, InNamespaces, Viewer};
 use crate::error::ControlError;
 use crate::names;
 use crate::state::ControlState;
-use crate::stats::range::{Asked, MINUTE_S};
+use crate::stats::range::{MINUTE_S, RequestedRange};
 use crate::stats::{TimeQuery, parse_rule};
 
 /// The filter, time and steps of a series.
@@ -50,7 +50,7 @@ pub(crate) async fn series(
     Query(query): Query<SeriesQuery>,
 ) -> Result<Json<Series>, ControlError> {
     let time = TimeQuery { from: query.from, to: query.to };
-    let asked = Asked::new(time, control.clock.now(), control.settings.retention)?;
+    let asked = RequestedRange::new(time, control.clock.now(), control.settings.retention)?;
     let steps = match query.step_s {
         Some(step_s) if step_s < MINUTE_S => asked.fine_steps(step_s)?,
         step_s => asked.steps(step_s, query.time_zone.as_deref())?,

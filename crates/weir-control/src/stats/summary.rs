@@ -17,7 +17,7 @@ use crate::actor::{By, InNamespaces, Viewer};
 use crate::error::ControlError;
 use crate::names;
 use crate::state::ControlState;
-use crate::stats::range::Asked;
+use crate::stats::range::RequestedRange;
 use crate::stats::{TimeQuery, counts, parse_rule};
 
 /// The filter and time of the statistics.
@@ -52,7 +52,7 @@ pub(crate) async fn summary(
     Query(query): Query<SummaryQuery>,
 ) -> Result<Json<Summary>, ControlError> {
     let time = TimeQuery { from: query.from, to: query.to };
-    let asked = Asked::new(time, control.clock.now(), control.settings.retention)?;
+    let asked = RequestedRange::new(time, control.clock.now(), control.settings.retention)?;
     let range = asked.whole_and_before(MINUTES_H, HOURS_H);
     let length_ms = range.to.as_millis() - range.from.as_millis();
     let before = Timestamp::from_millis(range.from.as_millis() - length_ms);

@@ -16,7 +16,7 @@ use crate::error::ControlError;
 use crate::names;
 use crate::rule_service::subject_of;
 use crate::state::ControlState;
-use crate::stats::range::Asked;
+use crate::stats::range::RequestedRange;
 use crate::stats::{TimeQuery, parse_rule};
 
 /// The kind, order and time of the list.
@@ -67,7 +67,7 @@ pub(crate) async fn top(
         return Err(Problem::invalid_field("limit", "must be from 1 to 100").into());
     }
     let time = TimeQuery { from: query.from, to: query.to };
-    let asked = Asked::new(time, control.clock.now(), control.settings.retention)?;
+    let asked = RequestedRange::new(time, control.clock.now(), control.settings.retention)?;
     match query.by.unwrap_or_default() {
         TopBy::Rule => rules(&control, &caller, query, &asked).await,
         TopBy::Subject => subjects(&control, &caller, query, &asked).await,
@@ -78,7 +78,7 @@ async fn rules(
     control: &ControlState,
     caller: &Caller,
     query: TopQuery,
-    asked: &Asked,
+    asked: &RequestedRange,
 ) -> Result<Json<Top>, ControlError> {
     if query.rule_id.is_some() {
         return Err(Problem::invalid_field("rule_id", "is for subjects, not for rules").into());
@@ -107,7 +107,7 @@ async fn subjects(
     control: &ControlState,
     caller: &Caller,
     query: TopQuery,
-    asked: &Asked,
+    asked: &RequestedRange,
 ) -> Result<Json<Top>, ControlError> {
     let (from, to) = asked.widened(SKETCH_MS);
     let from = from.max(Timestamp::from_millis(to.as_millis() - SUBJECTS_MS_MAX));

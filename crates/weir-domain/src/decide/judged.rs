@@ -11,7 +11,7 @@ use crate::time::Micros;
 
 /// One rule while it is judged.
 #[derive(Debug)]
-pub(super) struct Judged<'a> {
+pub(super) struct RuleEvaluation<'a> {
     pub(super) meters: &'a RuleMeters,
     /// The units to take.
     pub(super) cost: u64,
@@ -59,7 +59,7 @@ pub(super) fn judge<'a>(
     rule: &'a RuleMeters,
     check: &Check,
     now: Micros,
-) -> Judged<'a> {
+) -> RuleEvaluation<'a> {
     let full_ms = || rule.limits.first().map_or(0, |(name, _)| counters.1.full_ms(*name, now));
     let (cost, needed) = (rule.taken(check.cost), rule.needed(check.cost));
     let (needed, full_ms) = match check.operation {
@@ -91,7 +91,7 @@ pub(super) fn judge<'a>(
             _ => (0, false),
         };
     let limits = limits.collect();
-    Judged {
+    RuleEvaluation {
         meters: rule,
         cost,
         needed,
@@ -115,7 +115,7 @@ fn block_left(until_us: u64, block_ms: u64, now: Micros) -> (u64, bool) {
     }
 }
 
-impl Judged<'_> {
+impl RuleEvaluation<'_> {
     pub(super) fn enforced(&self) -> bool {
         self.meters.group == Group::Enforced
     }

@@ -8,7 +8,7 @@ use crate::state::GateState;
 /// them.
 pub(super) async fn answer(state: &GateState, checks: &mut [PendingCheck<'_>]) {
     let mut turns = Turns::default();
-    for check in pending(checks).filter(|check| check.can_be_decided_here()) {
+    for check in pending(checks).filter(|check| check.is_leasable()) {
         match state.denial_cache.get(check.charged_rules(), check.started) {
             Ok(decisions) => {
                 state.meters.denied_from_cache();

@@ -14,7 +14,7 @@ use crate::state::GateState;
 pub(super) async fn answer<'a>(state: &'a GateState, checks: &mut [PendingCheck<'a>]) {
     let mut has_requests = false;
     for check in checks.iter_mut() {
-        if check.is_pending() && check.can_be_decided_here() {
+        if check.is_pending() && check.is_leasable() {
             has_requests |= spend(state, check);
         }
     }

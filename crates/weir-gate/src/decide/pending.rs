@@ -15,7 +15,7 @@ use weir_domain::time::Micros;
 use weir_redis::limiter::{Asked, Idempotency};
 use weir_wire::check::CheckAnswer;
 
-use crate::decide::together::Origins;
+use crate::decide::merged_check::Origins;
 use crate::memory::denial_cache::{ChargedRules, Generation};
 use crate::memory::leases::LeaseRequest;
 use crate::requests::answer::{self, AnswerTemplate, LeaseLabel};
@@ -187,7 +187,7 @@ impl<'a> PendingCheck<'a> {
 
     /// Whether the gate can decide the check without Redis: it consumes the same of all rules, and Redis need not recognise a
     /// repeat.
-    pub(super) fn can_be_decided_here(&self) -> bool {
+    pub(super) fn is_leasable(&self) -> bool {
         self.request.operation() == Operation::Consume
             && self.idempotency_key().is_none()
             && self.lease_id.is_none()
@@ -304,7 +304,7 @@ impl<'a> PendingCheck<'a> {
             let counts_denied = charge.limits().iter().any(|limit| limit.algorithm.counts_denied());
             charge.shadow() || charge.active.rule.block_ms().is_some() || counts_denied
         };
-        if answer.allowed || !self.can_be_decided_here() || self.charges().iter().any(changes) {
+        if answer.allowed || !self.is_leasable() || self.charges().iter().any(changes) {
             return 0;
         }
         answer.retry_after_ms.map_or(CACHE_FOR_MAX_MS, |ms| ms.min(CACHE_FOR_MAX_MS))

@@ -35,7 +35,7 @@ pub(crate) enum Retaken {
 }
 
 /// The effect of a renewal or release.
-enum Held {
+enum Effect {
     Done,
     Ended,
     Unknown,
@@ -79,15 +79,15 @@ impl Places {
 
     /// Lets the leases begin anew. Returns whether all places are still held; `None` if Redis did not answer.
     pub(crate) async fn renew(&self, state: &GateState, caller: &Caller) -> Option<bool> {
-        let held = self.settle(state, caller, Operation::Renew, LeaseEvent::Renewed).await;
-        let known = held.iter().all(|held| !matches!(held, Held::Unknown));
-        known.then(|| held.iter().all(|held| matches!(held, Held::Done)))
+        let effects = self.settle(state, caller, Operation::Renew, LeaseEvent::Renewed).await;
+        let known = effects.iter().all(|effect| !matches!(effect, Effect::Unknown));
+        known.then(|| effects.iter().all(|effect| matches!(effect, Effect::Done)))
     }
 
     /// Ends the leases. Returns whether Redis answered.
     pub(crate) async fn release(&self, state: &GateState, caller: &Caller) -> bool {
-        let held = self.settle(state, caller, Operation::Release, LeaseEvent::Released).await;
-        held.iter().all(|held| !matches!(held, Held::Unknown))
+        let effects = self.settle(state, caller, Operation::Release, LeaseEvent::Released).await;
+        effects.iter().all(|effect| !matches!(effect, Effect::Unknown))
     }
 
     async fn settle(
@@ -96,7 +96,7 @@ impl Places {
         caller: &Caller,
         operation: fn(Lease) -> Operation,
         event: LeaseEvent,
-    ) -> Vec<Held> {
+    ) -> Vec<Effect> {
         let started = state.monotonic.at(Instant::now());
         let request = |text: &LeaseText| renewal::request(text, operation(text.lease));
         let requests: Vec<_> = self.0.iter().map(request).collect();
@@ -104,20 +104,20 @@ impl Places {
         let mut checks: Vec<_> = requests.iter().map(pending).collect();
         redis::answer(state, &mut checks).await;
         let each = checks.iter().zip(&self.0);
-        let held = each.map(|(check, text)| match (&check.outcome, check.settlement) {
+        let effects = each.map(|(check, text)| match (&check.outcome, check.settlement) {
             (Some(Outcome::NotOpen), _) => {
                 count::note_settled(state, LeaseEvent::Ended, &text.lease);
-                Held::Ended
+                Effect::Ended
             }
             (Some(outcome), Some(Settlement::Leased { .. })) => {
                 if matches!(outcome, Outcome::Answered(_)) {
                     count::note_settled(state, event, &text.lease);
                 }
-                Held::Done
+                Effect::Done
             }
-            _ => Held::Unknown,
+            _ => Effect::Unknown,
         });
-        held.collect()
+        effects.collect()
     }
 }
 

@@ -6,7 +6,7 @@ use weir_domain::matching::{Matched, matched_in};
 use weir_domain::request::Operation;
 
 use super::pending::{PendingCheck, pending};
-use crate::decide::together::merged;
+use crate::decide::merged_check::merged;
 use crate::decide::turns::Turns;
 use crate::state::GateState;
 

@@ -62,12 +62,12 @@ impl<'c, 'a> SplitCheck<'c, 'a> {
         let (spread, common): (Vec<_>, Vec<_>) =
             check.charges().iter().cloned().partition(|charge| charge.spread.is_spread());
         let part = |charges| Part::new(check, charges);
-        let common = if check.can_be_decided_here() {
+        let common = if check.is_leasable() {
             common.into_iter().map(|charge| part(vec![charge])).collect()
         } else {
             // One part, because one record holds the answer of an idempotency key.
             let mut common = part(common).into_common();
-            common.name_own_record();
+            common.separate_record();
             vec![common]
         };
         let spread = part(spread);
@@ -80,7 +80,7 @@ impl<'c, 'a> SplitCheck<'c, 'a> {
 
     /// Takes units from leases, or attaches requests for units.
     fn spend(&mut self, state: &'a GateState) {
-        if !self.check.can_be_decided_here() {
+        if !self.check.is_leasable() {
             return;
         }
         let (tenant, cost) = (self.check.caller.tenant, self.check.request.cost());

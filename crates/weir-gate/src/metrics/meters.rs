@@ -24,7 +24,7 @@ use crate::metrics::rls_meters::RlsMeters;
 use crate::metrics::rulebook_meters::RulebookMeters;
 use crate::metrics::stats_meters::StatsMeters;
 use crate::metrics::stock_meters::{Stock, StockMeters};
-use crate::requests::undecided::UNDECIDED_REASONS;
+use crate::requests::authorize_error::AUTHORIZE_ERRORS;
 
 /// The metrics of one gate.
 pub(crate) struct Meters {
@@ -49,7 +49,7 @@ pub(crate) struct Meters {
     degraded: [(Degraded, Counter); 3],
     /// Counts of requests to `/authorize` that were allowed, denied and not decided.
     authorized: [Counter; 3],
-    undecided: Vec<(&'static str, Counter)>,
+    authorize_error: Vec<(&'static str, Counter)>,
     refused_callers: RefusedCallers,
     pub(crate) rls: RlsMeters,
     seconds: Histogram,
@@ -91,7 +91,7 @@ impl Meters {
                 "Requests of proxies to /authorize by outcome. `error`: Weir did not decide.";
             names.labelled("weir_authorize_requests_total", help, &[("outcome", outcome)])
         };
-        let undecided = |reason| {
+        let authorize_error = |reason| {
             let help = "Requests of proxies that Weir answered with 503, by reason.";
             let labels = [("reason", reason)];
             (reason, names.labelled("weir_authorize_errors_total", help, &labels))
@@ -163,7 +163,7 @@ impl Meters {
                 degraded(Degraded::Local, "local"),
             ],
             authorized: ["allowed", "denied", "error"].map(authorized),
-            undecided: UNDECIDED_REASONS.map(undecided).into(),
+            authorize_error: AUTHORIZE_ERRORS.map(authorize_error).into(),
             refused_callers: RefusedCallers::new(&names),
             rls: RlsMeters::new(&names),
             seconds: names
@@ -272,9 +272,9 @@ impl Meters {
     }
 
     /// Counts a request of a proxy that was not decided for this reason.
-    pub(crate) fn undecided(&self, reason: &'static str) {
+    pub(crate) fn authorize_error(&self, reason: &'static str) {
         self.authorized[2].increment(1);
-        for (_, counter) in self.undecided.iter().filter(|(known, _)| *known == reason) {
+        for (_, counter) in self.authorize_error.iter().filter(|(known, _)| *known == reason) {
             counter.increment(1);
         }
     }

@@ -25,9 +25,9 @@ use weir_wire::problem::ProblemBody;
 
 use crate::decide::{KeyReused, TooManyLimits, decide};
 use crate::metrics::refused_callers::Interface;
+use crate::requests::authorize_error::AuthorizeError;
 use crate::requests::caller::Caller;
-use crate::requests::finish::Finish;
-use crate::requests::undecided::Undecided;
+use crate::requests::run_to_completion::RunToCompletion;
 use crate::state::GateState;
 
 /// The path before the name of the profile.
@@ -55,9 +55,9 @@ pub(crate) async fn authorize(State(state): State<GateState>, asked: HttpRequest
             state.meters.authorized(answer.allowed);
             answer::of(&profile, &answer, id.as_ref())
         }
-        Err(undecided) => {
-            state.meters.undecided(undecided.word);
-            undecided.into_response()
+        Err(error) => {
+            state.meters.authorize_error(error.word);
+            error.into_response()
         }
     }
 }
@@ -65,7 +65,7 @@ pub(crate) async fn authorize(State(state): State<GateState>, asked: HttpRequest
 async fn decided(
     state: &GateState,
     asked: &Parts,
-) -> Result<(Arc<Profile>, CheckAnswer), Undecided> {
+) -> Result<(Arc<Profile>, CheckAnswer), AuthorizeError> {
     let caller = caller(state, &asked.headers).inspect_err(|problem| {
         state.meters.refused_caller(Interface::Authorize, problem.code());
     })?;
@@ -73,7 +73,7 @@ async fn decided(
     let target = target.strip_prefix(PREFIX).unwrap_or_default();
     let (name, path) = target.split_at(target.find(['/', '?']).unwrap_or(target.len()));
     let profile = caller.book.profile(caller.tenant, name).map(Arc::clone);
-    let profile = profile.ok_or_else(|| Undecided::unknown_profile(name))?;
+    let profile = profile.ok_or_else(|| AuthorizeError::unknown_profile(name))?;
     let described = ProxyRequest {
         method: asked.method.as_str(),
         target: if path.starts_with('/') { path } else { "/" },
@@ -82,11 +82,12 @@ async fn decided(
     };
     let request = profile
         .request(&described)
-        .map_err(|MissingHeader(header)| Undecided::missing_header(header, profile.reads()))?;
+        .map_err(|MissingHeader(header)| AuthorizeError::missing_header(header, profile.reads()))?;
     let state = state.clone();
     // To the end even if the proxy leaves, so that a charged check is counted.
-    let answer = Finish::new(async move { decide_one(&state, &caller, request).await }).await;
-    Ok((profile, answer.map_err(|TooManyLimits(_)| Undecided::too_many_limits())?))
+    let answer =
+        RunToCompletion::new(async move { decide_one(&state, &caller, request).await }).await;
+    Ok((profile, answer.map_err(|TooManyLimits(_)| AuthorizeError::too_many_limits())?))
 }
 
 /// The proxy that presents a key.

@@ -19,10 +19,10 @@ use weir_wire::problem::FieldProblem;
 use crate::decide::turns::Turns;
 use crate::decide::{self, KeyReused, Recorded, TooManyLimits};
 use crate::requests::caller::Caller;
-use crate::requests::finish::Finish;
 use crate::requests::headers;
 use crate::requests::problems::{self, key_reused, too_many_limits};
 use crate::requests::refusals::Refusals;
+use crate::requests::run_to_completion::RunToCompletion;
 use crate::state::GateState;
 
 /// The query parameters of a check.
@@ -156,7 +156,8 @@ pub(crate) async fn record(
 ) -> Result<Response, Problem> {
     let request = body.parse().map_err(Problem::invalid)?;
     let cost = request.cost();
-    let recording = Finish::new(async move { decide::record(&state, &caller, &request).await });
+    let recording =
+        RunToCompletion::new(async move { decide::record(&state, &caller, &request).await });
     let Recorded { answer, buffered } = recording
         .await
         .map_err(|refused| problems::refused(&refused, "namespace", "idempotency_key"))?;
@@ -214,6 +215,6 @@ fn decide_all(
     state: GateState,
     caller: Caller,
     requests: impl AsRef<[Request]> + Send + Sync + 'static,
-) -> Finish<Result<Vec<Result<CheckAnswer, KeyReused>>, TooManyLimits>> {
-    Finish::new(async move { decide::decide(&state, &caller, requests.as_ref()).await })
+) -> RunToCompletion<Result<Vec<Result<CheckAnswer, KeyReused>>, TooManyLimits>> {
+    RunToCompletion::new(async move { decide::decide(&state, &caller, requests.as_ref()).await })
 }

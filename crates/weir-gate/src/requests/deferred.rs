@@ -39,9 +39,9 @@ use crate::decide::{TooManyLimits, order_of};
 use crate::metrics::events::DeferredEvent;
 use crate::requests::answer::fingerprint;
 use crate::requests::caller::Caller;
-use crate::requests::finish::Finish;
 use crate::requests::headers;
 use crate::requests::refusals::Refusals;
+use crate::requests::run_to_completion::RunToCompletion;
 use crate::state::GateState;
 
 /// The time for which the caller waits for the first attempt of its job.
@@ -70,7 +70,7 @@ pub(crate) async fn defer(
 ) -> Result<Response, Problem> {
     let deferred = body.parse().map_err(Problem::invalid)?;
     let deferral = deferral(&state)?;
-    Finish::new(async move { store(&state, &deferral, &caller, deferred).await }).await
+    RunToCompletion::new(async move { store(&state, &deferral, &caller, deferred).await }).await
 }
 
 /// Report a deferred job.

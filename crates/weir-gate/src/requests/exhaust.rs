@@ -12,9 +12,9 @@ use weir_wire::reservations::ExhaustBody;
 use crate::decide;
 use crate::requests::caller::Exhauster;
 use crate::requests::check::over_ceiling;
-use crate::requests::finish::Finish;
 use crate::requests::problems;
 use crate::requests::refusals::Refusals;
+use crate::requests::run_to_completion::RunToCompletion;
 use crate::state::GateState;
 
 /// Mark the matching limits as exhausted for a time, because the service behind them requested it.
@@ -34,7 +34,8 @@ pub(crate) async fn exhaust(
     Json(body): Json<ExhaustBody>,
 ) -> Result<Response, Problem> {
     let request = body.parse(ReservationId(state.random.bytes())).map_err(Problem::invalid)?;
-    let exhausting = Finish::new(async move { decide::exhaust(&state, &caller, &request).await });
+    let exhausting =
+        RunToCompletion::new(async move { decide::exhaust(&state, &caller, &request).await });
     let answer = exhausting
         .await
         .map_err(|refused| problems::refused(&refused, "namespace", "namespace"))?;

@@ -11,9 +11,9 @@ use weir_wire::leases::{LeaseBody, ReleaseAnswer, RenewAnswer};
 use crate::decide::{self, LeaseSettled};
 use crate::requests::caller::Caller;
 use crate::requests::check::over_ceiling;
-use crate::requests::finish::Finish;
 use crate::requests::lease_text::LeaseText;
 use crate::requests::refusals::Refusals;
+use crate::requests::run_to_completion::RunToCompletion;
 use crate::state::GateState;
 
 /// Renew a lease of a concurrency limit.
@@ -35,7 +35,7 @@ pub(crate) async fn renew(
 ) -> Result<Response, Problem> {
     let text = parse(&body)?;
     let lease_ms = text.lease.lease_ms;
-    let renewing = Finish::new(async move { decide::renew(&state, &caller, &text).await });
+    let renewing = RunToCompletion::new(async move { decide::renew(&state, &caller, &text).await });
     let answer = match renewing.await {
         LeaseSettled::Done(at) => {
             RenewAnswer { expires_at_ms: Some(at.0 / 1000 + lease_ms), degraded: None }
@@ -68,7 +68,8 @@ pub(crate) async fn release(
     Json(body): Json<LeaseBody>,
 ) -> Result<Response, Problem> {
     let text = parse(&body)?;
-    let releasing = Finish::new(async move { decide::release(&state, &caller, &text).await });
+    let releasing =
+        RunToCompletion::new(async move { decide::release(&state, &caller, &text).await });
     let answer = match releasing.await {
         LeaseSettled::Done(_) => ReleaseAnswer { released: true, degraded: None },
         LeaseSettled::Degraded(policy) => ReleaseAnswer { released: false, degraded: Some(policy) },

@@ -17,11 +17,11 @@ use crate::decide::{self, Committed, Recorded, Refused, Reserved};
 use crate::metrics::events::ReservationEvent;
 use crate::requests::caller::Caller;
 use crate::requests::check::{CheckOptions, over_ceiling};
-use crate::requests::finish::Finish;
 use crate::requests::headers;
 use crate::requests::problems;
 use crate::requests::refusals::Refusals;
 use crate::requests::reservation_text::ReservationText;
+use crate::requests::run_to_completion::RunToCompletion;
 use crate::state::GateState;
 
 /// Decide as a check, and hold the units until a commit or until their time has passed.
@@ -42,7 +42,8 @@ pub(crate) async fn reserve(
 ) -> Result<Response, Problem> {
     let denied = options.denied()?;
     let request = body.parse(ReservationId(state.random.bytes())).map_err(Problem::invalid)?;
-    let reserving = Finish::new(async move { decide::reserve(&state, &caller, &request).await });
+    let reserving =
+        RunToCompletion::new(async move { decide::reserve(&state, &caller, &request).await });
     let Reserved { answer, reservation } = reserving
         .await
         .map_err(|refused| problems::refused(&refused, "namespace", "idempotency_key"))?;
@@ -118,7 +119,7 @@ async fn settle(state: GateState, caller: Caller, body: CommitBody) -> Result<Re
         return Err(Problem::invalid(wrong));
     };
     let cost = body.cost;
-    let committing = Finish::new(async move {
+    let committing = RunToCompletion::new(async move {
         match decide::commit(&state, &caller, &reservation, (cost, late.as_ref())).await {
             Err(Refused::NotOpen) => record_late(&state, &caller, cost, late).await,
             Ok(committed) => Ok(Settled { committed, late: false }),

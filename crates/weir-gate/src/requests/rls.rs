@@ -22,7 +22,7 @@ use weir_rls::{RateLimitRequest, RateLimitResponse};
 use self::call::Call;
 use crate::decide::TooManyLimits;
 use crate::requests::caller::Caller;
-use crate::requests::finish::Finish;
+use crate::requests::run_to_completion::RunToCompletion;
 use crate::state::GateState;
 
 /// The most bytes of a call: several descriptors can hold the longest path that a proxy accepts. A longer one is an error, by which
@@ -79,7 +79,7 @@ impl RateLimits {
         };
         let state = state.clone();
         // To the end even if the proxy leaves, so that a charged check is counted.
-        let decided = Finish::new(async move { call.decide(&state, &caller).await }).await;
+        let decided = RunToCompletion::new(async move { call.decide(&state, &caller).await }).await;
         let (call, decided) = decided.map_err(|TooManyLimits(_)| {
             let text = format!("a descriptor matches more than {LIMITS_PER_CHECK_MAX} limits");
             Status::failed_precondition(text)

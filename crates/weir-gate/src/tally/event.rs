@@ -11,7 +11,7 @@ use weir_domain::time::Timestamp;
 use weir_domain::unmatched::Unmatched;
 use weir_wire::check::CheckAnswer;
 
-use crate::decide::together::Origins;
+use crate::decide::merged_check::Origins;
 
 /// An answered request, to be counted.
 #[derive(Debug, Clone, Copy)]

@@ -26,14 +26,17 @@ pub(super) struct SignIn<'a> {
 }
 
 /// The result of a sign-in.
-pub(super) enum Found {
+pub(super) enum SignInOutcome {
     Refused(Failure),
     Session { token: RefreshToken, email: EmailAddress },
 }
 
 impl SignIn<'_> {
     /// Begins a session of the account of the identity, which is linked or created if necessary.
-    pub(super) async fn finish(self, control: &ControlState) -> Result<Found, ControlError> {
+    pub(super) async fn finish(
+        self,
+        control: &ControlState,
+    ) -> Result<SignInOutcome, ControlError> {
         let digest = self.digest();
         let mut tx = control.store.begin("identities.presented", Scope::Service).await?;
         tx.enter_identity(&digest).await?;
@@ -44,7 +47,7 @@ impl SignIn<'_> {
         }
         drop(tx);
         let email = self.identity.verified_email.as_deref().map(EmailAddress::parse);
-        let Some(Ok(email)) = email else { return Ok(Found::Refused(Failure::Unverified)) };
+        let Some(Ok(email)) = email else { return Ok(SignInOutcome::Refused(Failure::Unverified)) };
         let scope = Scope::Login(email.as_str().to_owned());
         let mut tx = control.store.begin("identities.link", scope).await?;
         match tx.users().by_email(email.as_str()).await? {
@@ -63,18 +66,18 @@ impl SignIn<'_> {
         mut tx: Tx,
         user: UserRow,
         digest: [u8; 32],
-    ) -> Result<Found, ControlError> {
+    ) -> Result<SignInOutcome, ControlError> {
         tx.enter_user(user.id).await?;
         if let Some(failure) = refusal(&mut tx, &user).await? {
-            return Ok(Found::Refused(failure));
+            return Ok(SignInOutcome::Refused(failure));
         }
         if tx.identities().is_linked(user.id, self.issuer).await? {
             let account = user.id;
             tracing::warn!(%account, "the account with this verified address is linked to another identity");
-            return Ok(Found::Refused(Failure::Linked));
+            return Ok(SignInOutcome::Refused(Failure::Linked));
         }
         if !tx.identities().insert(&self.new_identity(control, user.id, digest)).await? {
-            return Ok(Found::Refused(Failure::Expired));
+            return Ok(SignInOutcome::Refused(Failure::Expired));
         }
         tx.users().set_password(user.id, Passwords::NONE).await?;
         tx.sessions().revoke_all(user.id, None, control.clock.now()).await?;
@@ -91,12 +94,12 @@ impl SignIn<'_> {
         mut tx: Tx,
         email: &EmailAddress,
         digest: [u8; 32],
-    ) -> Result<Found, ControlError> {
+    ) -> Result<SignInOutcome, ControlError> {
         let now = control.clock.now();
         if control.settings.signup == Signup::Closed
             && !tx.identities().is_invited(email.as_str(), now).await?
         {
-            return Ok(Found::Refused(Failure::NoAccount));
+            return Ok(SignInOutcome::Refused(Failure::NoAccount));
         }
         let user_id = control.id(UserId::new);
         tx.enter_user(user_id).await?;
@@ -112,7 +115,7 @@ impl SignIn<'_> {
         };
         let user = tx.users().insert(&new).await?;
         if !tx.identities().insert(&self.new_identity(control, user_id, digest)).await? {
-            return Ok(Found::Refused(Failure::Expired));
+            return Ok(SignInOutcome::Refused(Failure::Expired));
         }
         self.begin(control, tx, user, "user.signup").await
     }
@@ -124,9 +127,9 @@ impl SignIn<'_> {
         mut tx: Tx,
         user: UserRow,
         action: &str,
-    ) -> Result<Found, ControlError> {
+    ) -> Result<SignInOutcome, ControlError> {
         if let Some(failure) = refusal(&mut tx, &user).await? {
-            return Ok(Found::Refused(failure));
+            return Ok(SignInOutcome::Refused(failure));
         }
         let email = EmailAddress::parse(&user.email).map_err(Problem::internal)?;
         let token =
@@ -138,7 +141,7 @@ impl SignIn<'_> {
         };
         tx.audit().append(&entry);
         tx.commit().await?;
-        Ok(Found::Session { token, email })
+        Ok(SignInOutcome::Session { token, email })
     }
 
     fn new_identity(

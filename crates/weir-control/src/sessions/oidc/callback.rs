@@ -8,7 +8,7 @@ use utoipa::IntoParams;
 use weir_http::params::Query;
 use weir_http::problem::Problem;
 
-use super::account::{Found, SignIn};
+use super::account::{SignIn, SignInOutcome};
 use super::cookie::Begun;
 use super::{Failure, cookie, failed, signed_in};
 use crate::actor::Origin;
@@ -80,8 +80,8 @@ pub(crate) async fn callback(
     let sign_in =
         SignIn { issuer: provider.oidc.issuer(), identity, origin: &origin, headers: &headers };
     match sign_in.finish(&control).await? {
-        Found::Refused(failure) => Ok(failed(failure, &begun.next)),
-        Found::Session { token, email } => {
+        SignInOutcome::Refused(failure) => Ok(failed(failure, &begun.next)),
+        SignInOutcome::Session { token, email } => {
             let device = device::cookie(&email, &control.auth.macs, &control.random);
             let session = token.cookie(control.settings.session_idle_ms);
             Ok(signed_in(&begun.next, [cookie::none(), session, device]))

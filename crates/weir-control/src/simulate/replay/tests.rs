@@ -35,7 +35,7 @@ fn replay(
         let request = traffic.request(attributes).expect("valid");
         let operation = if *cost < 0 { Operation::Refund } else { Operation::Consume };
         let at = Timestamp::from_millis(*at);
-        traffic.asked.push(Asked { at, request, cost: cost.unsigned_abs(), operation });
+        traffic.asked.push(ReplayedCheck { at, request, cost: cost.unsigned_abs(), operation });
     }
     traffic.sort();
     Replay {

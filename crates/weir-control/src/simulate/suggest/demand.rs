@@ -14,7 +14,7 @@ use weir_domain::time::{Micros, Timestamp};
 use weir_http::problem::Problem;
 use weir_wire::limits::LimitBody;
 
-use crate::simulate::traffic::{Asked, Traffic};
+use crate::simulate::traffic::{ReplayedCheck, Traffic};
 
 /// The demands of all subjects.
 pub(super) struct Demands {
@@ -26,7 +26,7 @@ pub(super) struct Demands {
 
 /// The checks of one subject in the order of time, with those of the warm-up.
 pub(super) struct Demand {
-    asked: Vec<Asked>,
+    asked: Vec<ReplayedCheck>,
     /// The number of checks of the warm-up, which are decided and not counted.
     warmup: usize,
 }
@@ -34,7 +34,7 @@ pub(super) struct Demand {
 impl Demands {
     /// Groups the checks that the rule counts by their subjects.
     pub(super) fn of(traffic: &Traffic, rule: &Arc<ActiveRule>, from: Timestamp) -> Self {
-        let subject_of = |asked: &Asked| {
+        let subject_of = |asked: &ReplayedCheck| {
             let request = &traffic.requests[asked.request as usize];
             match match_rule(rule, request, asked.at) {
                 RuleMatch::Charged(charge) => Some(charge.subject),
@@ -111,7 +111,7 @@ impl<F: Fn(u64) -> Result<LimitBody, Problem>> Limits<F> {
     pub(super) fn denied(&mut self, demand: &Demand, limit: u64) -> Result<u64, Problem> {
         let meter = self.meter(limit)?;
         let mut counter = Counter::default();
-        let denied = |(at, asked): (usize, &Asked)| {
+        let denied = |(at, asked): (usize, &ReplayedCheck)| {
             let passes = decide(&meter, &mut counter, asked);
             u64::from(!passes && at >= demand.warmup)
         };
@@ -145,7 +145,7 @@ impl<F: Fn(u64) -> Result<LimitBody, Problem>> Limits<F> {
 }
 
 /// Whether the meter admits a check, which is then charged. A refund is always admitted.
-fn decide(meter: &Meter, counter: &mut Counter, asked: &Asked) -> bool {
+fn decide(meter: &Meter, counter: &mut Counter, asked: &ReplayedCheck) -> bool {
     let now = Micros::from_ms(asked.at.as_millis_u64());
     if asked.operation == Operation::Refund {
         meter.refund(counter, asked.cost, None, now);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use weir_domain::names::{self, ATTRIBUTES_MAX};
 
-use super::line::{TracedCheck, Wrong, attribute, cost, time};
+use super::line::{TraceError, TracedCheck, attribute, cost, time};
 
 /// The first line, which names the columns.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ struct Field {
 }
 
 impl Head {
-    pub(super) fn parse(line: usize, text: &str) -> Result<Self, Wrong> {
+    pub(super) fn parse(line: usize, text: &str) -> Result<Self, TraceError> {
         let separator =
             [',', ';', '\t'].into_iter().find(|sign| text.contains(*sign)).unwrap_or(',');
         let mut columns: Vec<Column> = Vec::new();
@@ -40,34 +40,34 @@ impl Head {
                 "cost" => Column::Cost,
                 name => {
                     names::attribute(name).map_err(|reason| {
-                        Wrong::at(line, field.column, format!("the attribute's name {reason}"))
+                        TraceError::at(line, field.column, format!("the attribute's name {reason}"))
                     })?;
                     Column::Attribute(name.to_owned())
                 }
             };
             if columns.contains(&column) {
-                return Err(Wrong::at(line, field.column, "this name is there twice"));
+                return Err(TraceError::at(line, field.column, "this name is there twice"));
             }
             columns.push(column);
         }
         if !columns.contains(&Column::Time) {
-            return Err(Wrong::at(line, 1, "the first line must name a column `time`"));
+            return Err(TraceError::at(line, 1, "the first line must name a column `time`"));
         }
         Ok(Self { separator, columns })
     }
 
     /// Reads a check. An empty field is a missing attribute.
-    pub(super) fn line(&self, line: usize, text: &str) -> Result<TracedCheck, Wrong> {
+    pub(super) fn line(&self, line: usize, text: &str) -> Result<TracedCheck, TraceError> {
         let fields = fields(line, text, self.separator)?;
         if fields.len() != self.columns.len() {
             let (has, needs) = (fields.len(), self.columns.len());
             let column = fields.get(needs).map_or(text.chars().count() + 1, |field| field.column);
-            return Err(Wrong::at(line, column, format!("has {has} fields, and not {needs}")));
+            return Err(TraceError::at(line, column, format!("has {has} fields, and not {needs}")));
         }
         let mut read =
             TracedCheck { at: time("0").unwrap_or_default(), cost: 1, attributes: BTreeMap::new() };
         for (column, field) in self.columns.iter().zip(fields) {
-            let wrong = |reason| Wrong::at(line, field.column, reason);
+            let wrong = |reason| TraceError::at(line, field.column, reason);
             match column {
                 Column::Time => read.at = time(field.text.trim()).map_err(wrong)?,
                 Column::Cost if field.text.trim().is_empty() => {}
@@ -83,14 +83,18 @@ impl Head {
     }
 }
 
-fn fields(line: usize, text: &str, separator: char) -> Result<Vec<Field>, Wrong> {
+fn fields(line: usize, text: &str, separator: char) -> Result<Vec<Field>, TraceError> {
     let mut fields = Vec::new();
     let mut rest = (1..).zip(text.chars()).peekable();
     loop {
         let end = || text.chars().count() + 1;
         let column = rest.peek().map_or_else(end, |(column, _)| *column);
         if fields.len() >= FIELDS_MAX {
-            return Err(Wrong::at(line, column, format!("must have at most {FIELDS_MAX} fields")));
+            return Err(TraceError::at(
+                line,
+                column,
+                format!("must have at most {FIELDS_MAX} fields"),
+            ));
         }
         let mut field = Field { column, text: String::new() };
         if rest.next_if(|(_, sign)| *sign == '"').is_some() {
@@ -101,7 +105,7 @@ fn fields(line: usize, text: &str, separator: char) -> Result<Vec<Field>, Wrong>
                     }
                     Some((_, '"')) => break,
                     Some((_, other)) => field.text.push(other),
-                    None => return Err(Wrong::at(line, column, "the quote is not closed")),
+                    None => return Err(TraceError::at(line, column, "the quote is not closed")),
                 }
             }
         } else {
@@ -114,7 +118,7 @@ fn fields(line: usize, text: &str, separator: char) -> Result<Vec<Field>, Wrong>
             None => return Ok(fields),
             Some((_, sign)) if sign == separator => {}
             Some((column, _)) => {
-                return Err(Wrong::at(line, column, "after a quoted field comes a separator"));
+                return Err(TraceError::at(line, column, "after a quoted field comes a separator"));
             }
         }
     }

@@ -10,7 +10,7 @@ use weir_wire::time::DateTime;
 
 /// An error and its position. Columns count characters from 1.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Wrong {
+pub(super) struct TraceError {
     pub(super) line: usize,
     pub(super) column: usize,
     pub(super) reason: String,
@@ -23,7 +23,7 @@ pub(super) struct TracedCheck {
     pub(super) attributes: BTreeMap<String, String>,
 }
 
-impl Wrong {
+impl TraceError {
     pub(super) fn at(line: usize, column: usize, reason: impl Into<String>) -> Self {
         Self { line, column, reason: reason.into() }
     }

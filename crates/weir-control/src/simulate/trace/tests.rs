@@ -1,21 +1,21 @@
 use super::*;
 
-fn csv(text: &str) -> Result<Traffic, Wrong> {
+fn csv(text: &str) -> Result<Traffic, TraceError> {
     parse(&TraceBody { format: TraceFormat::Csv, text: text.to_owned() }, "default")
 }
 
-fn json_lines(text: &str) -> Result<Traffic, Wrong> {
+fn json_lines(text: &str) -> Result<Traffic, TraceError> {
     parse(&TraceBody { format: TraceFormat::JsonLines, text: text.to_owned() }, "default")
 }
 
 /// The times in milliseconds, users and costs of the checks.
 fn read(traffic: &Traffic) -> Vec<(i64, Option<&str>, u64)> {
-    let user = |check: &Asked| traffic.requests[check.request as usize].attribute("user");
+    let user = |check: &ReplayedCheck| traffic.requests[check.request as usize].attribute("user");
     traffic.asked.iter().map(|check| (check.at.as_millis(), user(check), check.cost)).collect()
 }
 
 #[track_caller]
-fn refused(result: Result<Traffic, Wrong>, line: usize, column: usize, word: &str) {
+fn refused(result: Result<Traffic, TraceError>, line: usize, column: usize, word: &str) {
     let wrong = result.expect_err("wrong");
     assert_eq!((wrong.line, wrong.column), (line, column), "{wrong:?}");
     assert!(wrong.reason.contains(word), "{wrong:?}");

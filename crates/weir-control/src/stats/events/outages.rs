@@ -7,7 +7,7 @@ use weir_wire::stats::{Event, EventKind};
 
 use super::event::event;
 use crate::error::ControlError;
-use crate::stats::range::Asked;
+use crate::stats::range::RequestedRange;
 
 /// The share of a gate's checks without Redis from which Redis was away, not slow: a gate gives it up after a second of failures.
 const AWAY_PERCENT: u64 = 10;
@@ -23,7 +23,7 @@ const CONTINUES_MS: i64 = 3 * STEP_MS;
 pub(super) async fn read(
     tx: &mut Tx,
     of: &TallyFilter,
-    asked: &Asked,
+    asked: &RequestedRange,
 ) -> Result<Vec<Event>, ControlError> {
     let minutes_since = asked.minutes_since();
     let (from, to) = asked.widened(MINUTE_MS);

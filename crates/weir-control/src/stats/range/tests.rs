@@ -10,9 +10,9 @@ fn at(text: &str) -> Timestamp {
     at.0
 }
 
-fn asked(from: &str, to: &str) -> Result<Asked, Problem> {
+fn asked(from: &str, to: &str) -> Result<RequestedRange, Problem> {
     let time = TimeQuery { from: Some(DateTime(at(from))), to: Some(DateTime(at(to))) };
-    Asked::new(time, at(NOW), Retention::default())
+    RequestedRange::new(time, at(NOW), Retention::default())
 }
 
 fn steps(from: &str, to: &str, step_s: u32) -> Result<Steps, Problem> {
@@ -39,7 +39,7 @@ fn steps_are_aligned_and_cover_what_was_asked() {
 #[test]
 fn nothing_is_after_now_and_the_default_is_an_hour() {
     let time = TimeQuery { from: None, to: Some(DateTime(at("2030-01-01T00:00:00Z"))) };
-    let asked = Asked::new(time, at(NOW), Retention::default()).expect("fine");
+    let asked = RequestedRange::new(time, at(NOW), Retention::default()).expect("fine");
     let minutes = asked.steps(None, None).expect("fine");
     assert_eq!(minutes.step_s, 60);
     assert_eq!(minutes.bounds[0], at("2026-11-21T11:34:00Z"));

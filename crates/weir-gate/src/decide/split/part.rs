@@ -98,7 +98,7 @@ impl<'a> Part<'a> {
 
     /// Names the record of the idempotency key apart from that of the other part, because both can be in one bucket. The name
     /// is longer than any key of a caller.
-    pub(super) fn name_own_record(&mut self) {
+    pub(super) fn separate_record(&mut self) {
         if let Some(idempotency) = &mut self.idempotency {
             idempotency.key.push_str(&" ".repeat(IDEMPOTENCY_KEY_BYTES_MAX));
         }

@@ -9,7 +9,7 @@ use weir_wire::check::{CheckAnswer, LimitAnswer};
 use weir_wire::words::Mode;
 
 use super::call::Call;
-use crate::decide::together::Together;
+use crate::decide::merged_check::MergedCheck;
 use crate::requests::authorize::denial;
 use crate::requests::headers;
 
@@ -44,7 +44,11 @@ pub(super) fn of_unknown_domain(descriptors: usize) -> RateLimitResponse {
 }
 
 /// The answer of the decided checks: one status for each descriptor, in their order.
-pub(super) fn of(call: &Call, decided: &[Together], id: Option<&RequestId>) -> RateLimitResponse {
+pub(super) fn of(
+    call: &Call,
+    decided: &[MergedCheck],
+    id: Option<&RequestId>,
+) -> RateLimitResponse {
     let statuses = (0..call.len()).map(|descriptor| status(call, decided, descriptor)).collect();
     let deciding = || {
         let all = decided.iter().enumerate().filter(|(check, _)| call.decides(*check));
@@ -70,7 +74,7 @@ pub(super) fn of(call: &Call, decided: &[Together], id: Option<&RequestId>) -> R
     response
 }
 
-fn status(call: &Call, decided: &[Together], descriptor: usize) -> DescriptorStatus {
+fn status(call: &Call, decided: &[MergedCheck], descriptor: usize) -> DescriptorStatus {
     let allowed = DescriptorStatus { code: OK, ..DescriptorStatus::default() };
     let Some((check, request)) = call.place(descriptor) else { return allowed };
     let together = &decided[check];

@@ -8,7 +8,7 @@ use weir_domain::profile::{Descriptors, attributes_of};
 use weir_domain::request::{Operation, Request, RequestDraft};
 use weir_rls::{Descriptor, RateLimitRequest};
 
-use crate::decide::together::{REQUESTS_MAX, Together};
+use crate::decide::merged_check::{MergedCheck, REQUESTS_MAX};
 use crate::decide::{TooManyLimits, decide_together};
 use crate::metrics::rls_meters::{Ignored, RlsMeters};
 use crate::requests::caller::Caller;
@@ -84,7 +84,7 @@ impl Call {
         self,
         state: &GateState,
         caller: &Caller,
-    ) -> Result<(Self, Vec<Together>), TooManyLimits> {
+    ) -> Result<(Self, Vec<MergedCheck>), TooManyLimits> {
         match decide_together(state, caller, &self.checks).await {
             Ok(decided) => Ok((self, decided)),
             Err(_) if self.checks.iter().any(|check| check.len() > 1) => {

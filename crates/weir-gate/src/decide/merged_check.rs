@@ -33,7 +33,7 @@ impl Origins {
 
 /// The answer to requests that were decided together.
 #[derive(Debug)]
-pub(crate) struct Together {
+pub(crate) struct MergedCheck {
     pub(crate) answer: CheckAnswer,
     /// The requests that meet each limit of the answer. Empty if no limit decided.
     limits: Vec<Origins>,
@@ -41,7 +41,7 @@ pub(crate) struct Together {
     denied: Vec<Origins>,
 }
 
-impl Together {
+impl MergedCheck {
     pub(crate) fn new(answer: CheckAnswer, matched: &Matched, origins: &[Origins]) -> Self {
         let (limits, denied) = match matched {
             Matched::Charged(charges) if !answer.limits.is_empty() => {

@@ -9,16 +9,18 @@ use std::task::{Context, Poll};
 use tokio::runtime::Handle;
 
 /// Runs in the task that polls it and, if it is dropped unfinished, in a task of its own.
-pub(crate) struct Finish<T: Send + 'static>(Option<Pin<Box<dyn Future<Output = T> + Send>>>);
+pub(crate) struct RunToCompletion<T: Send + 'static>(
+    Option<Pin<Box<dyn Future<Output = T> + Send>>>,
+);
 
-impl<T: Send + 'static> Finish<T> {
+impl<T: Send + 'static> RunToCompletion<T> {
     pub(crate) fn new(work: impl Future<Output = T> + Send + 'static) -> Self {
         // Boxed at once: the future is large, and each layer around the handler would move it.
         Self(Some(Box::pin(work)))
     }
 }
 
-impl<T: Send + 'static> Future for Finish<T> {
+impl<T: Send + 'static> Future for RunToCompletion<T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
@@ -31,7 +33,7 @@ impl<T: Send + 'static> Future for Finish<T> {
     }
 }
 
-impl<T: Send + 'static> Drop for Finish<T> {
+impl<T: Send + 'static> Drop for RunToCompletion<T> {
     fn drop(&mut self) {
         if let Some(work) = self.0.take()
             && let Ok(runtime) = Handle::try_current()

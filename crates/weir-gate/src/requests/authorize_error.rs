@@ -15,13 +15,13 @@ const ERROR_HEADER: HeaderName = HeaderName::from_static("x-weir-error");
 
 /// A reason.
 #[derive(Debug)]
-pub(crate) struct Undecided {
-    /// The name of the reason, one of [`UNDECIDED_REASONS`].
+pub(crate) struct AuthorizeError {
+    /// The name of the reason, one of [`AUTHORIZE_ERRORS`].
     pub(crate) word: &'static str,
     detail: Cow<'static, str>,
 }
 
-impl Undecided {
+impl AuthorizeError {
     /// The tenant has no profile with this name.
     pub(crate) fn unknown_profile(name: &str) -> Self {
         let shown: String = name.chars().take(64).collect();
@@ -45,7 +45,7 @@ impl Undecided {
 }
 
 /// The names of all reasons.
-pub(crate) const UNDECIDED_REASONS: [&str; 6] = [
+pub(crate) const AUTHORIZE_ERRORS: [&str; 6] = [
     ErrorCode::Unauthenticated.as_str(),
     ErrorCode::Forbidden.as_str(),
     ErrorCode::Unavailable.as_str(),
@@ -58,7 +58,7 @@ const UNKNOWN_PROFILE: &str = "unknown_profile";
 const MISSING_HEADER: &str = "missing_header";
 const TOO_MANY_LIMITS: &str = "too_many_limits";
 
-impl From<Problem> for Undecided {
+impl From<Problem> for AuthorizeError {
     fn from(problem: Problem) -> Self {
         let detail = match problem.code() {
             ErrorCode::Unauthenticated => "send a key of Weir as `X-Weir-Key`".into(),
@@ -68,7 +68,7 @@ impl From<Problem> for Undecided {
     }
 }
 
-impl IntoResponse for Undecided {
+impl IntoResponse for AuthorizeError {
     fn into_response(self) -> Response {
         let mut response = Problem::unavailable(self.detail).into_response();
         response.headers_mut().insert(ERROR_HEADER, HeaderValue::from_static(self.word));
