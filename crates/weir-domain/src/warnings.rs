@@ -19,7 +19,7 @@ pub fn of_rule(rule: &Rule) -> Vec<String> {
             let hidden = at != stricter_at && hides(&stricter.algorithm, &limit.algorithm);
             if hidden && (stricter_at < at || !hides(&limit.algorithm, &stricter.algorithm)) {
                 warnings.push(format!(
-                    "limits[{at}] can never deny: limits[{stricter_at}] admits no more and over a longer window"
+                    "limits[{at}] can never deny: limits[{stricter_at}] is at least as strict over a longer window"
                 ));
                 break;
             }
@@ -32,13 +32,13 @@ pub fn of_rule(rule: &Rule) -> Vec<String> {
     if let Some(at) = first_contradiction(rule.conditions()) {
         let attribute = rule.conditions()[at].attribute();
         warnings.push(format!(
-            "match[{at}] and earlier conditions on `{attribute}` cannot hold together: this rule can never match"
+            "match[{at}] contradicts an earlier condition on `{attribute}`: this rule can never match"
         ));
     }
     for (at, condition) in rule.conditions().iter().enumerate() {
         if let Some(value) = unfolded_path(condition) {
             warnings.push(format!(
-                "match[{at}]: no path of a profile is `{value}`, unless its `fold` is a list: paths are in lower case and have no slash at the end"
+                "match[{at}] can never match `{value}` unless the profile lists its own `fold`: by default, paths are lower-case and have no trailing slash"
             ));
         }
     }
@@ -75,7 +75,7 @@ pub fn of_edit(before: &Rule, after: &Rule) -> Vec<String> {
     }
     if before.namespace() != after.namespace() || before.count_by() != after.count_by() {
         return vec![
-            "the counters of all subjects begin anew: the rule counts by other attributes, in another form, or in another namespace"
+            "all counters restart: the rule counts by different attributes, in a different form, or in a different namespace"
                 .to_owned(),
         ];
     }
@@ -86,10 +86,10 @@ pub fn of_edit(before: &Rule, after: &Rule) -> Vec<String> {
     for (at, limit) in after.limits().iter().enumerate() {
         match of_slot(before.limits(), limit.slot).map(|at| &before.limits()[at].algorithm) {
             None if drops => warnings.push(format!(
-                "limits[{at}] begins anew for all subjects: it has another algorithm than the limit that it replaces"
+                "limits[{at}] restarts all counters: its algorithm differs from that of the limit it replaces"
             )),
             Some(former) if begins_earlier(former, &limit.algorithm) => warnings.push(format!(
-                "limits[{at}] counts no units that were used before the former window began, and none of a subject that takes no more before that window ends"
+                "limits[{at}] does not count units used before the previous window began, nor those of a subject that uses no more before that window ends"
             )),
             _ => {}
         }
@@ -127,7 +127,7 @@ pub fn of_profile(profile: &Profile) -> Vec<String> {
         return Vec::new();
     }
     vec![format!(
-        "clients can send `{header}`: one that always sends the same value is counted once, unless the proxy replaces it; let the proxy set `{REQUEST_ID_HEADER}`, as the files of the guide do"
+        "clients can send `{header}`: one that always sends the same value is counted only once, unless the proxy overwrites the header; have the proxy set `{REQUEST_ID_HEADER}`, as in the configurations of the guide"
     )]
 }
 

@@ -72,8 +72,8 @@ mod tests {
             [text("This rule is off: it has no effect.")]
         );
         assert_eq!(
-            sentence("limits[1] can never deny: limits[0] admits no more"),
-            [text("Limit 2 can never deny: limit 1 admits no more.")]
+            sentence("limits[1] can never deny: limits[0] is at least as strict"),
+            [text("Limit 2 can never deny: limit 1 is at least as strict.")]
         );
         assert_eq!(sentence("ένα."), [text("Ένα.")]);
         assert_eq!(sentence(""), [text(".")]);

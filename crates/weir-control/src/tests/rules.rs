@@ -27,7 +27,7 @@ async fn edit_that_forgets_used_units_is_answered_with_a_warning() {
     let put = plane.by(&ada, "PUT", &path).header("if-match", "\"1\"").json(&longer);
     let edited = put.send().await.expect(200);
     let warning = edited.body["warnings"][0].as_str().expect("a warning");
-    assert!(warning.starts_with("limits[0] counts no units that were used before"), "{warning}");
+    assert!(warning.starts_with("limits[0] does not count units used before"), "{warning}");
     let read = plane.by(&ada, "GET", &path).send().await.expect(200);
     assert_eq!(read.body["warnings"], json!([]), "it is about the edit");
     let revert = plane.by(&ada, "POST", &format!("{path}/revert")).json(&json!({ "revision": 1 }));

@@ -346,7 +346,7 @@ fn limit_that_can_never_deny_is_warned_of() {
     let said = |limits| warnings::of_rule(&rule(limits));
     let hidden = |at: usize, by: usize| {
         vec![format!(
-            "limits[{at}] can never deny: limits[{by}] admits no more and over a longer window"
+            "limits[{at}] can never deny: limits[{by}] is at least as strict over a longer window"
         )]
     };
     assert_eq!(said(vec![log(10, 1_000), log(10, 60_000)]), hidden(0, 1));
@@ -373,7 +373,7 @@ fn rule_that_can_never_match_is_warned_of() {
     assert_eq!(
         warnings::of_rule(&Rule::parse(draft).expect("valid")),
         [
-            "match[1] and earlier conditions on `route` cannot hold together: this rule can never match"
+            "match[1] contradicts an earlier condition on `route`: this rule can never match"
         ]
     );
 }
@@ -421,14 +421,14 @@ fn edit_that_forgets_used_units_has_a_warning() {
         ends_at: None,
     };
     let edits = [
-        (fixed(hour), fixed(24 * hour), "counts no units"),
+        (fixed(hour), fixed(24 * hour), "does not count units"),
         (fixed(24 * hour), fixed(hour), ""),
         (fixed(hour), LimitDraft::FixedWindow { limit: 9, window_ms: hour }, ""),
-        (fixed(hour), LimitDraft::Spacing { interval_ms: hour }, "begins anew"),
-        (quota(Period::Month, "UTC", 1), quota(Period::Month, "UTC", 5), "counts no units"),
+        (fixed(hour), LimitDraft::Spacing { interval_ms: hour }, "restarts all counters"),
+        (quota(Period::Month, "UTC", 1), quota(Period::Month, "UTC", 5), "does not count units"),
         (quota(Period::Month, "UTC", 1), quota(Period::Day, "UTC", 1), ""),
-        (quota(Period::Day, "UTC", 1), quota(Period::Day, "Asia/Tokyo", 1), "counts no units"),
-        (quota(Period::Month, "UTC", 1), quota(Period::None, "UTC", 1), "counts no units"),
+        (quota(Period::Day, "UTC", 1), quota(Period::Day, "Asia/Tokyo", 1), "does not count units"),
+        (quota(Period::Month, "UTC", 1), quota(Period::None, "UTC", 1), "does not count units"),
         (quota(Period::None, "UTC", 1), quota(Period::None, "Asia/Tokyo", 1), ""),
     ];
     for (before, after, said) in edits {
@@ -449,7 +449,7 @@ fn edit_of_a_form_begins_new_counters() {
         Rule::parse(RuleDraft { count_by, ..draft(vec![fixed(1, 1)]) }).expect("valid")
     };
     let warnings = warnings::of_edit(&by(Form::Plain), &by(Form::Lower));
-    assert!(warnings[0].contains("in another form"), "{warnings:?}");
+    assert!(warnings[0].contains("in a different form"), "{warnings:?}");
     assert_eq!(warnings::of_edit(&by(Form::Lower), &by(Form::Lower)), [""; 0]);
 }
 

@@ -84,7 +84,7 @@ fn edit_that_forgets_used_units_has_a_warning() {
         limit.algorithm = AlgorithmName::Spacing;
     }
     let warnings = form.edit_warnings(&before);
-    assert!(warnings.len() == 1 && warnings[0].contains("begins anew"), "{warnings:?}");
+    assert!(warnings.len() == 1 && warnings[0].contains("restarts all counters"), "{warnings:?}");
 }
 
 #[test]
