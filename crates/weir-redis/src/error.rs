@@ -9,28 +9,28 @@ use redis::ServerErrorKind as Server;
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum RedisError {
     /// There is no connection. Nothing was sent.
-    #[error("redis is away")]
+    #[error("redis is unreachable")]
     Away,
     /// No answer arrived within the budget. The check was possibly decided, unless its call was never sent.
-    #[error("redis did not answer within the budget")]
+    #[error("redis did not answer in time")]
     Timeout,
     /// The connection broke. The check was possibly decided.
-    #[error("the connection to redis broke")]
+    #[error("lost the connection to redis")]
     Broken(#[source] redis::RedisError),
     /// The server is a replica, or the Sentinels name another primary. Nothing was sent.
-    #[error("this server of redis is not the primary")]
+    #[error("this redis server is not the primary")]
     NotPrimary,
     /// Redis answered with an error: out of memory, busy, read-only, not permitted, bad address.
-    #[error("redis refused the command ({})", refusal(.0))]
+    #[error("redis returned an error ({})", refusal(.0))]
     Refused(#[source] redis::RedisError),
     /// The answer has a shape that the script never makes.
     #[error("redis sent a malformed reply: {0}")]
     BadReply(&'static str),
     /// The tenant's part of the queue is full. Nothing was sent.
-    #[error("too many checks are queued for redis")]
+    #[error("the tenant's share of the redis queue is full")]
     Overloaded,
     /// The window of the returned units is over, or the periods of a quota hold at no time. Nothing changed.
-    #[error("the window is over")]
+    #[error("the window has ended")]
     WindowOver,
 }
 
