@@ -75,30 +75,30 @@ impl Default for Meters {
         };
         let (seconds, last_success) =
             ("weir_control_request_seconds", "weir_control_task_last_success_timestamp_seconds");
-        recorder.describe_histogram(seconds.into(), None, "Seconds until the answer.".into());
-        let help = "Time at which a background task last succeeded, in seconds since 1970.";
+        recorder.describe_histogram(seconds.into(), None, "Seconds from the request to the response.".into());
+        let help = "Unix time at which each background task last succeeded.";
         recorder.describe_gauge(last_success.into(), None, help.into());
         Self {
             answers: ["1xx", "2xx", "3xx", "4xx", "5xx"].map(|class| {
-                let help = "Answers by class of status.";
+                let help = "Responses by status class.";
                 labelled("weir_control_requests_total", help, "status", class)
             }),
             seconds: recorder.register_histogram(&Key::from_static_name(seconds), &METADATA),
             unannounced: counter(
                 "weir_control_signal_failures_total",
-                "Changes that could not be announced. Gates detect them by their timer.",
+                "Changes whose signal could not be sent. Gates find them at their next poll.",
             ),
             not_rolled_up: counter(
                 "weir_control_roll_up_failures_total",
-                "Failed attempts to roll up statistics. They are repeated.",
+                "Failed attempts to roll up statistics. The control plane retries.",
             ),
-            watchers: gauge("weir_control_live_watchers", "Open streams of stats/live."),
+            watchers: gauge("weir_control_live_watchers", "Open stats/live streams."),
             deliveries: ["delivered", "retried", "failed"].map(|result| {
-                let help = "Attempts to send to a webhook, by result.";
+                let help = "Webhook delivery attempts by result.";
                 labelled("weir_webhook_deliveries_total", help, "result", result)
             }),
             mails: ["sent", "retried", "failed", "dropped"].map(|result| {
-                let help = "E-mails, and attempts that were repeated, by result.";
+                let help = "E-mail delivery attempts by result.";
                 labelled("weir_mails_total", help, "result", result)
             }),
             alerts: ALERT_KINDS.map(|kind| {
@@ -107,7 +107,7 @@ impl Default for Meters {
             }),
             not_evaluated: counter(
                 "weir_alert_evaluation_failures_total",
-                "Failed evaluations of alerts. They are repeated.",
+                "Failed evaluations of alerts. The control plane retries.",
             ),
             last_successes: TASKS.map(|task| {
                 let labels = vec![Label::from_static_parts("task", task)];
@@ -115,7 +115,7 @@ impl Default for Meters {
             }),
             partitions_ahead: gauge(
                 "weir_control_statistics_partitions_ahead",
-                "Partitions for the statistics of today and the next days.",
+                "Days, today included, that have a partition for statistics.",
             ),
             live_subjects: gauge(
                 "weir_live_subjects",

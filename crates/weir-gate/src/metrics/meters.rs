@@ -88,11 +88,11 @@ impl Meters {
         };
         let authorized = |outcome| {
             let help =
-                "Requests of proxies to /authorize by outcome. `error`: Weir did not decide.";
+                "Requests to /authorize by outcome. `error`: Weir returned no decision.";
             names.labelled("weir_authorize_requests_total", help, &[("outcome", outcome)])
         };
         let authorize_error = |reason| {
-            let help = "Requests of proxies that Weir answered with 503, by reason.";
+            let help = "Requests to /authorize that were answered with 503, by reason.";
             let labels = [("reason", reason)];
             (reason, names.labelled("weir_authorize_errors_total", help, &labels))
         };
@@ -129,17 +129,17 @@ impl Meters {
                 "Leased units that the gate could neither use nor return.",
             ),
             reservations: ReservationEvent::ALL.map(|event| {
-                let help = "Reservations that were made or ended.";
+                let help = "Reservations by event.";
                 let labels = [("event", event.as_str())];
                 (event, names.labelled("weir_reservations_total", help, &labels))
             }),
             leases: LeaseEvent::ALL.map(|event| {
-                let help = "Leases of concurrency limits that were granted, renewed or released, or had ended.";
+                let help = "Leases of concurrency limits by event.";
                 let labels = [("event", event.as_str())];
                 (event, names.labelled("weir_concurrency_leases_total", help, &labels))
             }),
             deferred: DeferredEvent::ALL.map(|event| {
-                let help = "Deferred jobs by event. `undelivered`: a delivery that is repeated.";
+                let help = "Deferred jobs by event. `undelivered`: a failed delivery that will be retried.";
                 let labels = [("event", event.as_str())];
                 (event, names.labelled("weir_deferred_jobs_total", help, &labels))
             }),
@@ -150,7 +150,7 @@ impl Meters {
             ),
             dropped_decisions: names.counter(
                 "weir_dropped_decisions_total",
-                "Decisions for WEIR_DECISIONS that were lost: its queue was full, or it could not be written.",
+                "Decisions lost because the queue to WEIR_DECISIONS was full or a write failed.",
             ),
             tenant_rate_denied: names.counter(
                 "weir_tenant_rate_denied_total",
@@ -170,11 +170,11 @@ impl Meters {
                 .histogram("weir_check_seconds", "Seconds from the request to the decision."),
             redis_up: names.gauge(
                 "weir_redis_up",
-                "1 while Redis decides checks. In a cluster, 0 while any primary is away.",
+                "1 while Redis decides checks. In a cluster, 0 while any primary is unreachable.",
             ),
             redis_script_loads: names.counter(
                 "weir_redis_script_loads_total",
-                "Calls for which Redis did not have the function.",
+                "Calls that found the function missing in Redis.",
             ),
             redis_data_lost: names
                 .counter("weir_redis_data_lost_total", "Times that Redis lost its data."),
@@ -184,7 +184,7 @@ impl Meters {
             ),
             redis_seconds: names.histogram(
                 "weir_redis_script_seconds",
-                "Seconds until Redis decided, including the wait in the queue.",
+                "Seconds that checks waited for Redis, including the time in the queue.",
             ),
             redis_errors: RedisError::labels().map(redis_error).collect(),
             redis_unreadable: redis_error("unreadable").1,

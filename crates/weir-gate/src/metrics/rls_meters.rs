@@ -34,11 +34,11 @@ impl RlsMeters {
             names.labelled("weir_rls_calls_total", help, &[("code", code)])
         };
         let descriptor = |operation| {
-            let help = "Descriptors of calls of the rate limit service by operation. record: charges of costs that are known afterwards.";
+            let help = "Descriptors of calls of the rate limit service by operation. record: charges whose cost is known only afterwards.";
             names.labelled("weir_rls_descriptors_total", help, &[("operation", operation)])
         };
         let ignored = |what| {
-            let help = "Calls and descriptors of the rate limit service that were ignored, or in part, by the reason.";
+            let help = "Calls and descriptors of the rate limit service that were ignored in whole or in part, by reason.";
             names.labelled("weir_rls_ignored_total", help, &[("reason", what)])
         };
         let error = |(code, word)| (code, call(word));

@@ -42,7 +42,7 @@ impl RulebookMeters {
             ),
             signals_malformed: names.counter(
                 "weir_signals_malformed_total",
-                "Messages on the channels of Weir that are not signals.",
+                "Malformed messages on Weir's channels in Redis.",
             ),
             loads: names.counter("weir_rulebook_loads_total", "Newer rulebooks that were loaded."),
             lineage_changes: names.counter(
@@ -51,7 +51,7 @@ impl RulebookMeters {
             ),
             failures: names.counter(
                 "weir_rulebook_load_failures_total",
-                "Failed attempts to load a rulebook. They are repeated.",
+                "Failed attempts to load a rulebook. The gate retries.",
             ),
         }
     }

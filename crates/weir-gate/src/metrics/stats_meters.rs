@@ -22,7 +22,7 @@ impl StatsMeters {
                 .counter("weir_stats_dropped_total", "Decisions that could not be recorded."),
             failures: names.counter(
                 "weir_stats_flush_failures_total",
-                "Failed attempts to write statistics. They are repeated.",
+                "Failed attempts to write statistics. The gate retries.",
             ),
             rows: names.gauge("weir_stats_rows", "Rows of statistics in memory."),
             seconds: names.histogram(
@@ -31,7 +31,7 @@ impl StatsMeters {
             ),
             written_at: names.gauge(
                 "weir_stats_last_success_timestamp_seconds",
-                "Time of the last successful write of statistics, in seconds since 1970.",
+                "Unix time of the last successful write of statistics.",
             ),
         }
     }

@@ -29,7 +29,7 @@ pub(crate) struct Stock {
 impl StockMeters {
     pub(crate) fn new(names: Registry<'_>) -> Self {
         let buffer = |event: BufferEvent| {
-            let help = "Records and commits that found Redis away, by event: buffered, sent when Redis returned, or dropped.";
+            let help = "Records and commits that found Redis unreachable, by event: buffered, sent later, or dropped.";
             let labels = [("event", event.as_str())];
             (event, names.labelled("weir_buffered_charges_total", help, &labels))
         };
@@ -37,15 +37,15 @@ impl StockMeters {
             buffer: BufferEvent::ALL.map(buffer),
             buffered: names.gauge(
                 "weir_buffered_charges",
-                "Records and commits that wait in the gate for Redis.",
+                "Records and commits that the gate holds until Redis returns.",
             ),
             leases: names.gauge(
                 "weir_open_concurrency_leases",
-                "Leases of concurrency limits that this gate granted, that were not released by way of it and have not ended.",
+                "Leases of concurrency limits that this gate granted and that are neither released through it nor expired.",
             ),
             reservations: names.gauge(
                 "weir_open_reservations",
-                "Reservations that this gate made, that were not committed by way of it and have not ended.",
+                "Reservations that this gate made and that are neither committed through it nor expired.",
             ),
             deferred: OnceLock::new(),
         }
@@ -74,9 +74,9 @@ impl StockMeters {
             [
                 names.gauge(
                     "weir_deferred_waiting_jobs",
-                    "Deferred jobs of all tenants that wait. All gates report the same number.",
+                    "Waiting deferred jobs of all tenants. Every gate reports the same number.",
                 ),
-                names.gauge("weir_deferred_waiting_bytes", "Bytes of the deferred jobs that wait."),
+                names.gauge("weir_deferred_waiting_bytes", "Bytes of all waiting deferred jobs."),
                 names.gauge(
                     "weir_deferred_failed_jobs",
                     "Deferred jobs of all tenants that were not delivered in time and are stored as dead letters.",
