@@ -59,6 +59,7 @@ mod passwords;
 mod refresh;
 mod sealing;
 mod second_factor;
+mod tenant_limiter;
 mod tokens;
 mod usage;
 

@@ -75,7 +75,11 @@ impl Default for Meters {
         };
         let (seconds, last_success) =
             ("weir_control_request_seconds", "weir_control_task_last_success_timestamp_seconds");
-        recorder.describe_histogram(seconds.into(), None, "Seconds from the request to the response.".into());
+        recorder.describe_histogram(
+            seconds.into(),
+            None,
+            "Seconds from the request to the response.".into(),
+        );
         let help = "Unix time at which each background task last succeeded.";
         recorder.describe_gauge(last_success.into(), None, help.into());
         Self {

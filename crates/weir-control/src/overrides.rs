@@ -13,7 +13,6 @@ use crate::error::ControlError;
 use crate::rule_service::subject_digest;
 
 pub(crate) mod bulk;
-pub(crate) mod bulk_limiter;
 pub(crate) mod create;
 pub(crate) mod delete;
 pub(crate) mod list;

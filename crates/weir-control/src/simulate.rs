@@ -6,7 +6,6 @@ mod certainty;
 mod outcome;
 mod recorded;
 mod replay;
-pub(crate) mod room;
 mod rules;
 pub(crate) mod run;
 pub(crate) mod status;

@@ -20,10 +20,9 @@ use crate::login_throttle::LoginThrottle;
 use crate::login_throttle::refused_logins::RefusedLogins;
 use crate::macs::Macs;
 use crate::meters::Meters;
-use crate::overrides::bulk_limiter::BulkLimiter;
 use crate::passwords::Passwords;
-use crate::simulate::room::RunLimiter;
 use crate::stats::live::watchers::Live;
+use crate::tenant_limiter::TenantLimiter;
 use crate::tokens::AccessTokens;
 
 /// The handles of the control plane. Cheap to clone.
@@ -112,9 +111,9 @@ pub(crate) struct LocalState {
     /// The rates of admin requests of each tenant.
     pub(crate) admin_rates: AdminRates,
     /// The limiter of what-if runs.
-    pub(crate) simulations: RunLimiter,
-    /// The limiter of bulk writes of overrides.
-    pub(crate) bulk_writes: BulkLimiter,
+    pub(crate) simulations: TenantLimiter<2, 2>,
+    /// The limiter of bulk writes of overrides. There are few at a time, so that they leave most of the pool to other requests.
+    pub(crate) bulk_writes: TenantLimiter<3, 1>,
     /// The denials of the last minute.
     pub(crate) denials: Denials,
     /// The limiter of records of refused sign-ins.

@@ -24,7 +24,6 @@ use crate::answers::{answer, to_value};
 use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::input::{Input, Once};
-use crate::overrides::bulk_limiter::Refused;
 use crate::overrides::checked;
 use crate::overrides::create::room;
 use crate::rule_service::CheckedRule;
@@ -34,6 +33,8 @@ use crate::state::ControlState;
 const REPORTED_MAX: usize = 20;
 /// The most replaced overrides that the audit entry holds. Their number is in `updated`.
 const REPLACED_MAX: u32 = 100;
+/// The most bulk writes of one tenant that run or wait. Each holds a body of up to 4 MiB in memory.
+const WRITES_MAX: u64 = 16;
 /// The time after which a tenant with too many bulk writes can retry, in seconds.
 const RETRY_AFTER_S: u32 = 1;
 
@@ -63,7 +64,8 @@ pub(crate) async fn bulk(
     // A dry run is executed and rolled back, so it meets every bound that the write would meet.
     let once = if body.dry_run { Once::not_stored() } else { once };
     let tenant_id = caller.tenant_id;
-    let _permit = control.local.bulk_writes.enter(tenant_id).await.map_err(|Refused| {
+    let permit = control.local.bulk_writes.enter(tenant_id, WRITES_MAX).await;
+    let _permit = permit.map_err(|_| {
         let detail = "the tenant has too many bulk writes in progress";
         Problem::new(ErrorCode::TooManyRequests, detail).retry_after_s(RETRY_AFTER_S)
     })?;

@@ -8,12 +8,12 @@ use weir_http::json::Json;
 use weir_http::problem::Problem;
 use weir_wire::simulate::{SimulateAnswer, SimulateBody, Source};
 
-use super::room::{Permit, Refused};
 use super::rules::{Checks, Rules};
 use crate::actor::{By, InNamespaces, Viewer};
 use crate::ceilings::too_often;
 use crate::error::ControlError;
 use crate::state::ControlState;
+use crate::tenant_limiter::{Permit, Refused};
 
 pub(super) const HOUR_MS: i64 = 3_600_000;
 const AGAIN_S: u32 = 2;

@@ -372,9 +372,7 @@ fn rule_that_can_never_match_is_warned_of() {
     let draft = RuleDraft { conditions: conditions.to_vec(), ..draft(vec![fixed(1, 1)]) };
     assert_eq!(
         warnings::of_rule(&Rule::parse(draft).expect("valid")),
-        [
-            "match[1] contradicts an earlier condition on `route`: this rule can never match"
-        ]
+        ["match[1] contradicts an earlier condition on `route`: this rule can never match"]
     );
 }
 

@@ -87,8 +87,7 @@ impl Meters {
             (answer, names.labelled("weir_degraded_checks_total", help, &[("answer", word)]))
         };
         let authorized = |outcome| {
-            let help =
-                "Requests to /authorize by outcome. `error`: Weir returned no decision.";
+            let help = "Requests to /authorize by outcome. `error`: Weir returned no decision.";
             names.labelled("weir_authorize_requests_total", help, &[("outcome", outcome)])
         };
         let authorize_error = |reason| {

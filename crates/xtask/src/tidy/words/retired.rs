@@ -59,7 +59,7 @@ pub const NAMES: &[Retired] = &[
     retired("Arm", "Variant"),
     retired("arms", "variants"),
     retired("login_floor", "login_throttle"),
-    retired("Room", "RunLimiter"),
+    retired("Room", "TenantLimiter"),
     retired("Place", "Permit"),
     retired("Way", "Route"),
     retired("OnItsWay", "InFlight"),
