@@ -37,7 +37,7 @@ pub(super) fn keep_record(state: &GateState, check: &PendingCheck<'_>) -> bool {
         (_, Some(_)) => check.request.clone(),
         (Failure::NotRun, None) => with_own_key(state, check.request),
         (Failure::PossiblyRun, None) => {
-            state.meters.buffer(BufferEvent::Dropped, 1);
+            state.meters.buffered.count(BufferEvent::Dropped, 1);
             return false;
         }
     };
@@ -62,8 +62,8 @@ fn keep(state: &GateState, check: &PendingCheck<'_>, failure: Failure, charge: C
     let possibly_run = (failure == Failure::PossiblyRun).then_some(check.started);
     let (tenant, key) = (check.caller.tenant, check.caller.key);
     let dropped = state.charge_buffer.insert(BufferedCharge { tenant, key, charge, possibly_run });
-    state.meters.buffer(BufferEvent::Buffered, 1);
-    state.meters.buffer(BufferEvent::Dropped, dropped as u64);
+    state.meters.buffered.count(BufferEvent::Buffered, 1);
+    state.meters.buffered.count(BufferEvent::Dropped, dropped as u64);
 }
 
 /// The record with a key, so that it can be repeated.

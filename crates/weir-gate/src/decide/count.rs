@@ -48,7 +48,7 @@ pub(super) async fn count(
 
 /// Counts the leases of concurrency limits that a check took.
 pub(super) fn note_leases(state: &GateState, answer: &CheckAnswer) {
-    state.meters.leases(LeaseEvent::Granted, answer.leases.len() as u64);
+    state.meters.leases.count(LeaseEvent::Granted, answer.leases.len() as u64);
     for text in answer.leases.iter().filter_map(|lease| LeaseText::parse(&lease.id)) {
         let now = state.monotonic.now();
         let ends = now + Duration::from_millis(text.lease.lease_ms);
@@ -58,7 +58,7 @@ pub(super) fn note_leases(state: &GateState, answer: &CheckAnswer) {
 
 /// Counts the end of a renewal or release.
 pub(super) fn note_settled(state: &GateState, event: LeaseEvent, lease: &Lease) {
-    state.meters.leases(event, 1);
+    state.meters.leases.count(event, 1);
     match event {
         LeaseEvent::Renewed => {
             let ends = state.monotonic.now() + Duration::from_millis(lease.lease_ms);

@@ -84,7 +84,7 @@ pub(crate) async fn reserve(
         ReservationText { units, ends, degraded: answer.degraded, ..text }
     });
     if is_first && check.settlement.is_some() && reservation.is_some() {
-        state.meters.reservation(ReservationEvent::Reserved);
+        state.meters.reservations.count(ReservationEvent::Reserved, 1);
         let now = state.monotonic.now();
         let ends = now + Duration::from_millis(reserve.ttl_ms);
         state.open_reservations.opened(reserve.id.0, ends, now);
@@ -154,11 +154,9 @@ pub(crate) async fn commit(
         note_committed(state, reservation);
         if is_first {
             let cancels = charged == 0;
-            state.meters.reservation(if cancels {
-                ReservationEvent::Cancelled
-            } else {
-                ReservationEvent::Committed
-            });
+            let event =
+                if cancels { ReservationEvent::Cancelled } else { ReservationEvent::Committed };
+            state.meters.reservations.count(event, 1);
         }
         return Ok(Committed { charged, released: units.saturating_sub(charged), ..none });
     }

@@ -1,107 +1,100 @@
-//! The events of reservations, leases, deferred jobs and buffered charges that a gate counts, with their names in the metrics.
+//! The events that a gate counts by one metric each, with their names there.
 
-/// An event in the life of a reservation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ReservationEvent {
-    /// Units were held.
-    Reserved,
-    /// Its cost was charged, and its units were released.
-    Committed,
-    /// Its units were released.
-    Cancelled,
-    /// A commit came when it was no longer open.
-    Late,
+use metrics::Counter;
+
+use super::registry::Registry;
+
+/// The events of one metric. Its label `event` has their names.
+pub(crate) trait Event: Copy + Eq + 'static {
+    const METRIC: &'static str;
+    const HELP: &'static str;
+    const ALL: &'static [(Self, &'static str)];
 }
 
-impl ReservationEvent {
-    pub(crate) const ALL: [Self; 4] =
-        [Self::Reserved, Self::Committed, Self::Cancelled, Self::Late];
+/// A counter for each event of a metric.
+pub(crate) struct EventCounters<E>(Vec<(E, Counter)>);
 
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Reserved => "reserved",
-            Self::Committed => "committed",
-            Self::Cancelled => "cancelled",
-            Self::Late => "late",
+impl<E: Event> EventCounters<E> {
+    pub(crate) fn new(names: Registry<'_>) -> Self {
+        let counter = |word| names.labelled(E::METRIC, E::HELP, &[("event", word)]);
+        Self(E::ALL.iter().map(|&(event, word)| (event, counter(word))).collect())
+    }
+
+    pub(crate) fn count(&self, event: E, count: u64) {
+        for (_, counter) in self.0.iter().filter(|(known, _)| *known == event) {
+            counter.increment(count);
         }
     }
 }
 
-/// An event in the life of a lease of a concurrency limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LeaseEvent {
-    /// A check took it.
-    Granted,
-    /// It began anew.
-    Renewed,
-    /// Its holder released it.
-    Released,
-    /// A renewal or release came when it had ended.
-    Ended,
+macro_rules! events {
+    ($($(#[$doc:meta])* $name:ident: $metric:literal, $help:literal {
+        $($(#[$of_event:meta])* $event:ident = $word:literal,)+
+    })+) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(crate) enum $name {
+            $($(#[$of_event])* $event,)+
+        }
+
+        impl Event for $name {
+            const METRIC: &'static str = $metric;
+            const HELP: &'static str = $help;
+            const ALL: &'static [(Self, &'static str)] = &[$((Self::$event, $word),)+];
+        }
+    )+};
 }
 
-impl LeaseEvent {
-    pub(crate) const ALL: [Self; 4] = [Self::Granted, Self::Renewed, Self::Released, Self::Ended];
-
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Granted => "granted",
-            Self::Renewed => "renewed",
-            Self::Released => "released",
-            Self::Ended => "ended",
-        }
+events! {
+    /// An event in the life of a reservation.
+    ReservationEvent: "weir_reservations_total", "Reservations by event." {
+        /// Units were held.
+        Reserved = "reserved",
+        /// Its cost was charged, and its units were released.
+        Committed = "committed",
+        /// Its units were released.
+        Cancelled = "cancelled",
+        /// A commit came when it was no longer open.
+        Late = "late",
     }
-}
 
-/// An event in the life of a deferred job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum DeferredEvent {
-    /// It was stored.
-    Stored,
-    /// It was delivered.
-    Delivered,
-    /// A delivery failed; it is repeated.
-    Undelivered,
-    /// It became a dead letter.
-    Failed,
-    /// It was cancelled by a caller.
-    Cancelled,
-}
-
-impl DeferredEvent {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Stored, Self::Delivered, Self::Undelivered, Self::Failed, Self::Cancelled];
-
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Stored => "stored",
-            Self::Delivered => "delivered",
-            Self::Undelivered => "undelivered",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-        }
+    /// An event in the life of a lease of a concurrency limit.
+    LeaseEvent: "weir_concurrency_leases_total", "Leases of concurrency limits by event." {
+        /// A check took it.
+        Granted = "granted",
+        /// It began anew.
+        Renewed = "renewed",
+        /// Its holder released it.
+        Released = "released",
+        /// A renewal or release came when it had ended.
+        Ended = "ended",
     }
-}
 
-/// An event in the life of a record or commit that found Redis away.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum BufferEvent {
-    /// It waits for Redis.
-    Buffered,
-    /// Redis charged it later.
-    Sent,
-    /// It was not charged, or possibly so: the buffer was full, or it could not be repeated safely.
-    Dropped,
-}
+    /// An event in the life of a deferred job.
+    DeferredEvent: "weir_deferred_jobs_total",
+        "Deferred jobs by event. `undelivered`: a failed delivery that will be retried."
+    {
+        /// It was stored.
+        Stored = "stored",
+        /// It was delivered.
+        Delivered = "delivered",
+        /// A delivery failed; it is repeated.
+        Undelivered = "undelivered",
+        /// It became a dead letter.
+        Failed = "failed",
+        /// It was cancelled by a caller.
+        Cancelled = "cancelled",
+    }
 
-impl BufferEvent {
-    pub(crate) const ALL: [Self; 3] = [Self::Buffered, Self::Sent, Self::Dropped];
-
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Buffered => "buffered",
-            Self::Sent => "sent",
-            Self::Dropped => "dropped",
-        }
+    /// An event in the life of a record or commit that found Redis away.
+    BufferEvent: "weir_buffered_charges_total",
+        "Records and commits that found Redis unreachable, by event: buffered, sent later, or dropped."
+    {
+        /// It waits for Redis.
+        Buffered = "buffered",
+        /// Redis charged it later.
+        Sent = "sent",
+        /// It was not charged, or possibly so: the buffer was full, or it could not be repeated safely.
+        Dropped = "dropped",
     }
 }

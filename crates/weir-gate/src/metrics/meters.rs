@@ -16,7 +16,9 @@ use weir_wire::check::{AnswerCode, CheckAnswer, Degraded};
 use weir_wire::problem::ErrorCode;
 use weir_wire::words::Mode;
 
-use crate::metrics::events::{BufferEvent, DeferredEvent, LeaseEvent, ReservationEvent};
+use crate::metrics::events::{
+    BufferEvent, DeferredEvent, EventCounters, LeaseEvent, ReservationEvent,
+};
 use crate::metrics::primary_meters;
 use crate::metrics::refused_callers::{Interface, RefusedCallers};
 use crate::metrics::registry::{ReadableCounter, Registry};
@@ -37,9 +39,10 @@ pub(crate) struct Meters {
     cached_denials: ReadableCounter,
     leased: ReadableCounter,
     lost_units: Counter,
-    reservations: [(ReservationEvent, Counter); 4],
-    leases: [(LeaseEvent, Counter); 4],
-    deferred: [(DeferredEvent, Counter); 5],
+    pub(crate) reservations: EventCounters<ReservationEvent>,
+    pub(crate) leases: EventCounters<LeaseEvent>,
+    pub(crate) deferred: EventCounters<DeferredEvent>,
+    pub(crate) buffered: EventCounters<BufferEvent>,
     stock: StockMeters,
     tenant_rate_denied: Counter,
     /// Counts of checks that no rule counted: the namespace, an attribute, the conditions.
@@ -127,21 +130,10 @@ impl Meters {
                 "weir_lost_lease_units_total",
                 "Leased units that the gate could neither use nor return.",
             ),
-            reservations: ReservationEvent::ALL.map(|event| {
-                let help = "Reservations by event.";
-                let labels = [("event", event.as_str())];
-                (event, names.labelled("weir_reservations_total", help, &labels))
-            }),
-            leases: LeaseEvent::ALL.map(|event| {
-                let help = "Leases of concurrency limits by event.";
-                let labels = [("event", event.as_str())];
-                (event, names.labelled("weir_concurrency_leases_total", help, &labels))
-            }),
-            deferred: DeferredEvent::ALL.map(|event| {
-                let help = "Deferred jobs by event. `undelivered`: a failed delivery that will be retried.";
-                let labels = [("event", event.as_str())];
-                (event, names.labelled("weir_deferred_jobs_total", help, &labels))
-            }),
+            reservations: EventCounters::new(names),
+            leases: EventCounters::new(names),
+            deferred: EventCounters::new(names),
+            buffered: EventCounters::new(names),
             stock: StockMeters::new(names),
             exported_decisions: names.counter(
                 "weir_exported_decisions_total",
@@ -306,32 +298,6 @@ impl Meters {
     /// The number of checks that the denial cache or leased units decided.
     pub(crate) fn decided_from_memory(&self) -> u64 {
         self.cached_denials.get() + self.leased.get()
-    }
-
-    /// Counts an event in the life of a reservation.
-    pub(crate) fn reservation(&self, event: ReservationEvent) {
-        for (_, counter) in self.reservations.iter().filter(|(known, _)| *known == event) {
-            counter.increment(1);
-        }
-    }
-
-    /// Counts events in the life of leases of concurrency limits.
-    pub(crate) fn leases(&self, event: LeaseEvent, count: u64) {
-        for (_, counter) in self.leases.iter().filter(|(known, _)| *known == event) {
-            counter.increment(count);
-        }
-    }
-
-    /// Counts an event in the life of a deferred job.
-    pub(crate) fn deferred(&self, event: DeferredEvent) {
-        for (_, counter) in self.deferred.iter().filter(|(known, _)| *known == event) {
-            counter.increment(1);
-        }
-    }
-
-    /// Counts charges in the buffer.
-    pub(crate) fn buffer(&self, event: BufferEvent, count: u64) {
-        self.stock.buffer(event, count);
     }
 
     /// Sets the use of the queues of deferred jobs of all tenants.

@@ -2,15 +2,13 @@
 
 use std::sync::OnceLock;
 
-use metrics::{Counter, Gauge};
+use metrics::Gauge;
 use weir_redis::deferred::QueueUse;
 
-use crate::metrics::events::BufferEvent;
 use crate::metrics::registry::Registry;
 
-/// The gauges, and the counters of the buffer.
+/// The gauges.
 pub(crate) struct StockMeters {
-    buffer: [(BufferEvent, Counter); 3],
     buffered: Gauge,
     leases: Gauge,
     reservations: Gauge,
@@ -28,13 +26,7 @@ pub(crate) struct Stock {
 
 impl StockMeters {
     pub(crate) fn new(names: Registry<'_>) -> Self {
-        let buffer = |event: BufferEvent| {
-            let help = "Records and commits that found Redis unreachable, by event: buffered, sent later, or dropped.";
-            let labels = [("event", event.as_str())];
-            (event, names.labelled("weir_buffered_charges_total", help, &labels))
-        };
         Self {
-            buffer: BufferEvent::ALL.map(buffer),
             buffered: names.gauge(
                 "weir_buffered_charges",
                 "Records and commits that the gate holds until Redis returns.",
@@ -48,13 +40,6 @@ impl StockMeters {
                 "Reservations that this gate made and that are neither committed through it nor expired.",
             ),
             deferred: OnceLock::new(),
-        }
-    }
-
-    /// Counts charges in the buffer.
-    pub(crate) fn buffer(&self, event: BufferEvent, count: u64) {
-        for (_, counter) in self.buffer.iter().filter(|(known, _)| *known == event) {
-            counter.increment(count);
         }
     }
 

@@ -43,7 +43,7 @@ impl ChargeSender {
         }
         let lost = state.charge_buffer.len();
         if lost > 0 {
-            state.meters.buffer(BufferEvent::Dropped, lost as u64);
+            state.meters.buffered.count(BufferEvent::Dropped, lost as u64);
             tracing::warn!(charges = lost, "could not send buffered charges to Redis");
         }
     }
@@ -59,14 +59,14 @@ pub(crate) async fn send_all(state: &GateState) {
         let now = state.monotonic.now();
         let (charges, over): (Vec<_>, Vec<_>) =
             charges.into_iter().partition(|charge| charge.is_repeatable(now));
-        state.meters.buffer(BufferEvent::Dropped, over.len() as u64);
+        state.meters.buffered.count(BufferEvent::Dropped, over.len() as u64);
         let sends = charges.into_iter().map(|charge| send_charge(state, charge));
         let mut back = Vec::new();
         let mut is_away = false;
         for sent in futures_util::future::join_all(sends).await {
             match sent {
-                SentCharge::Charged => state.meters.buffer(BufferEvent::Sent, 1),
-                SentCharge::Impossible => state.meters.buffer(BufferEvent::Dropped, 1),
+                SentCharge::Charged => state.meters.buffered.count(BufferEvent::Sent, 1),
+                SentCharge::Impossible => state.meters.buffered.count(BufferEvent::Dropped, 1),
                 SentCharge::Late(charge) => back.push(*charge),
                 SentCharge::Failed(charge) => {
                     is_away = true;
@@ -75,7 +75,7 @@ pub(crate) async fn send_all(state: &GateState) {
             }
         }
         let dropped = state.charge_buffer.put_back(back);
-        state.meters.buffer(BufferEvent::Dropped, dropped as u64);
+        state.meters.buffered.count(BufferEvent::Dropped, dropped as u64);
         if is_away {
             return;
         }

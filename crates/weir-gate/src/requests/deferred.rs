@@ -118,7 +118,7 @@ pub(crate) async fn cancel(
     }
     // The next job of its order can be due now.
     wake(&state, &deferral, caller.tenant);
-    state.meters.deferred(DeferredEvent::Cancelled);
+    state.meters.deferred.count(DeferredEvent::Cancelled, 1);
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -162,7 +162,7 @@ async fn store(
         Stored::Full => Ok(full(caller)),
         Stored::Known { state, position } => Ok(accepted(described(id, &state, position))),
         Stored::Stored { state: job_state, position, claim } => {
-            state.meters.deferred(DeferredEvent::Stored);
+            state.meters.deferred.count(DeferredEvent::Stored, 1);
             let waiting = described(id, &job_state, position);
             let Some(claim) = claim else {
                 wake(state, deferral, caller.tenant);

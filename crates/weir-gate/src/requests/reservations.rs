@@ -153,7 +153,7 @@ async fn record_late(
     cost: u64,
     late: Option<Request>,
 ) -> Result<Settled, Refused> {
-    state.meters.reservation(ReservationEvent::Late);
+    state.meters.reservations.count(ReservationEvent::Late, 1);
     let request = late.ok_or(Refused::NotOpen)?;
     let Recorded { answer, buffered } = decide::record(state, caller, &request).await?;
     let (degraded, over_ceiling) = (answer.degraded, answer.code.map(|_| answer.clone()));

@@ -174,9 +174,9 @@ async fn finish(
     let began = Instant::now();
     let (settled, answer) = attempt(state, deferral, tenant, &taken).await;
     match &settled {
-        Settled::Delivered => state.meters.deferred(DeferredEvent::Delivered),
-        Settled::Failed(_) => state.meters.deferred(DeferredEvent::Failed),
-        Settled::Undelivered(..) => state.meters.deferred(DeferredEvent::Undelivered),
+        Settled::Delivered => state.meters.deferred.count(DeferredEvent::Delivered, 1),
+        Settled::Failed(_) => state.meters.deferred.count(DeferredEvent::Failed, 1),
+        Settled::Undelivered(..) => state.meters.deferred.count(DeferredEvent::Undelivered, 1),
         Settled::Denied(_) | Settled::Undecided(_) | Settled::Charged(_) => {}
     }
     let claim = (taken.id, taken.state.order.as_str(), taken.claim);
