@@ -45,6 +45,7 @@ pub mod subject;
 pub mod charge;
 pub mod charged;
 pub mod decide;
+pub mod fnv;
 pub mod lease;
 pub mod matching;
 pub mod renewal;

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::counted::Counted;
+use crate::fnv::{BASIS, fnv1a};
 use crate::request::Request;
 use crate::rule::Rule;
 
@@ -124,22 +125,20 @@ fn used_attributes(rule: &Rule) -> impl Iterator<Item = &str> {
     tested.chain(rule.count_by().iter().map(AsRef::as_ref))
 }
 
-/// FNV-1a, which is fast for short texts. A caller that chooses its subject can choose its mark: its checks then take the
+/// The hash of a subject. A caller that chooses its subject can choose its mark: its checks then take the
 /// places of other checks of its tenant.
 struct Fnv(u64);
 
 impl Default for Fnv {
     fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
+        Self(BASIS)
     }
 }
 
 impl Fnv {
     /// Adds a field. Names and values contain no control characters, so a control character ends the field.
     fn eat(&mut self, bytes: &[u8]) {
-        for byte in bytes.iter().chain(&[0]) {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-        }
+        self.0 = fnv1a(self.0, bytes.iter().chain(&[0]));
     }
 
     /// The hash, in which every bit depends on all bits of the state.

@@ -1,5 +1,6 @@
 //! Checks that no rule counted, and the ids under which the statistics count them, like decisions of rules.
 
+use crate::fnv::{BASIS, fnv1a};
 use crate::id::RuleId;
 
 /// The reason why no rule counted a check.
@@ -25,8 +26,7 @@ const RESERVED: u128 = (u64::MAX as u128) << 64;
 
 /// The id that counts the checks that no rule counted because this attribute was missing.
 pub fn missing_attribute_rule(attribute: &str) -> RuleId {
-    let fnv = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    let hash = attribute.bytes().fold(0xcbf2_9ce4_8422_2325, fnv);
+    let hash = fnv1a(BASIS, attribute.as_bytes());
     RuleId::from_u128(RESERVED | u128::from(hash >> 1))
 }
 

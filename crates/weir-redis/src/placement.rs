@@ -5,6 +5,7 @@
 //! anything else of the check, so a counter has one name.
 
 use weir_domain::counter::Layout;
+use weir_domain::fnv::{BASIS, fnv1a};
 use weir_domain::id::TenantId;
 use weir_domain::spread::SpreadKey;
 
@@ -45,14 +46,11 @@ impl Bucket {
     /// The bucket of a namespace, or of one part of a namespace whose counters are spread.
     pub fn of(tenant: TenantId, namespace: &str, spread: SpreadKey) -> Self {
         // FNV-1a, whose high bits are mixed best after another multiplication.
-        const PRIME: u64 = 0x0000_0100_0000_01B3;
         let tenant = tenant.to_u128().to_be_bytes();
         let spread_bytes = spread.to_u64().to_be_bytes();
         let spread_bytes = if spread.is_spread() { &spread_bytes[..] } else { &[] };
         let bytes = tenant.iter().chain(namespace.as_bytes()).chain(spread_bytes);
-        let hash = bytes.fold(0xCBF2_9CE4_8422_2325, |hash: u64, byte| {
-            (hash ^ u64::from(*byte)).wrapping_mul(PRIME)
-        });
+        let hash = fnv1a(BASIS, bytes);
         let mixed = (hash ^ (hash >> 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         Self(u8::try_from(mixed >> 58).expect("six bits fit"))
     }

@@ -192,8 +192,7 @@ impl<W: io::Write> io::Write for HashingWriter<W> {
 
 fn last_line(sum: Sha256) -> String {
     let digest: [u8; 32] = sum.finalize().into();
-    let hex = digest.iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"));
-    format!("{FORMAT} {hex}")
+    format!("{FORMAT} {}", hex::encode(digest))
 }
 
 #[cfg(test)]
