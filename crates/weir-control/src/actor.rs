@@ -175,7 +175,8 @@ impl Asking {
         digest: [u8; 32],
     ) -> Result<Caller, ControlError> {
         let (key, suspended) = usable_key(control, digest).await?;
-        let (log, actor) = (Log::Tenant(key.tenant_id), Actor::Key { id: key.id, name: key.name });
+        let log = Log::Tenant(key.tenant_id);
+        let actor = Actor::Key { id: key.id, name: key.name };
         if self.tenant_id != Some(key.tenant_id) {
             self.denied(control, log, actor).await;
             return Err(Problem::not_found().into());

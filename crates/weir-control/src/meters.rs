@@ -54,7 +54,6 @@ const ALERT_KINDS: [&str; 2] = ["quota", "denial_share"];
 const BUCKETS_S: [f64; 8] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0];
 
 impl Default for Meters {
-    #[expect(clippy::too_many_lines, reason = "an entry for each metric, with its help text")]
     fn default() -> Self {
         let recorder = PrometheusBuilder::new()
             .set_buckets(&BUCKETS_S)
@@ -150,7 +149,8 @@ impl Meters {
     /// Records a sample of Redis: the number of subjects, and of tenants with more subjects than their ceiling.
     pub(crate) fn subjects_sampled(&self, subjects: u64, tenants_over: u64) {
         #[expect(clippy::cast_precision_loss, reason = "gauges are doubles")]
-        let (subjects, tenants_over) = (subjects as f64, tenants_over as f64);
+        let subjects = subjects as f64;
+        let tenants_over = tenants_over as f64;
         self.live_subjects.set(subjects);
         self.over_live_subjects.set(tenants_over);
     }

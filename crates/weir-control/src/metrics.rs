@@ -26,7 +26,8 @@ pub(crate) async fn count(
     responses((status = 200, description = "Prometheus text", body = String, content_type = "text/plain")))]
 pub(crate) async fn metrics_text(State(control): State<ControlState>) -> Response {
     let mails = control.mail.as_ref().map(|mail| mail.mailer.counts()).unwrap_or_default();
-    let (watchers, failures) = (control.local.live.watchers(), control.signal.failures());
+    let watchers = control.local.live.watchers();
+    let failures = control.signal.failures();
     let text = control.meters().render(watchers, failures, mails);
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
 }

@@ -75,7 +75,8 @@ impl Route {
 
     /// Whether a path is one of this route: equal but for the placeholders.
     fn fits(&self, path: &str) -> bool {
-        let (mut own, mut given) = (self.path.split('/'), path.split('/'));
+        let mut own = self.path.split('/');
+        let mut given = path.split('/');
         loop {
             match (own.next(), given.next()) {
                 (None, None) => return true,

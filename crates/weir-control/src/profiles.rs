@@ -54,6 +54,7 @@ fn write(
     managed_by: Option<&str>,
     now: Timestamp,
 ) -> Result<ProfileWrite, Problem> {
-    let (name, managed_by) = (body.name.clone(), managed_by.map(str::to_owned));
+    let name = body.name.clone();
+    let managed_by = managed_by.map(str::to_owned);
     Ok(ProfileWrite { tenant_id, id, name, spec: to_value(body)?, managed_by, now })
 }

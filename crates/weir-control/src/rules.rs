@@ -49,7 +49,8 @@ fn fit(
     if cost.patterns == 0 {
         return Ok(());
     }
-    let (in_tenant, in_namespace) = (others.patterns_in_tenant, others.patterns_in_namespace);
+    let in_tenant = others.patterns_in_tenant;
+    let in_namespace = others.patterns_in_namespace;
     PatternCost::check(in_tenant.plus(cost), in_namespace.plus(cost))
         .map_err(|over| Problem::invalid_field("match", over.to_string()).into())
 }

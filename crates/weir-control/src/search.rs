@@ -141,7 +141,8 @@ async fn overrides(
     only: Option<&[String]>,
     text: &str,
 ) -> Result<Vec<SearchHit>, ControlError> {
-    let (namespaces, subject) = (only.map(<[String]>::to_vec), Some(text.to_owned()));
+    let namespaces = only.map(<[String]>::to_vec);
+    let subject = Some(text.to_owned());
     let filter = OverrideFilter { rule_id: None, namespaces, subject };
     let page = Page { limit: OF_A_KIND, after: None };
     let rows = tx.overrides().list(tenant_id, &filter, &page).await?.items;

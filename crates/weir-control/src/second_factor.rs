@@ -87,7 +87,8 @@ pub(crate) async fn spend(
     factor: &SecondFactorRow,
     code: &Code,
 ) -> Result<(), ControlError> {
-    let (throttle, now) = (&control.auth.login_throttle, control.clock.now());
+    let throttle = &control.auth.login_throttle;
+    let now = control.clock.now();
     let attempt = Attempt::second_factor(user_id);
     throttle.admit(&attempt, now).await.map_err(login_throttle::too_many_attempts)?;
     let accepted = match step_of(control, user_id, factor, code, now)? {

@@ -228,7 +228,8 @@ fn network(text: &str) -> Result<IpNet, String> {
     let parsed = text.parse::<IpNet>().or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
     let network = parsed.map_err(|_| wrong())?;
     if network.addr() != network.network() {
-        let (meant, one) = (network.trunc(), network.addr());
+        let meant = network.trunc();
+        let one = network.addr();
         return Err(format!(
             "must be a network: `{text}` has bits set behind its prefix; write `{meant}`, or `{one}` for one address"
         ));

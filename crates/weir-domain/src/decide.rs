@@ -30,7 +30,8 @@ pub fn decide_and_settle(
     check: &Check,
     now: Micros,
 ) -> Option<(Vec<Decision>, Option<Settlement>)> {
-    let (operation, cost) = (check.operation, check.cost);
+    let operation = check.operation;
+    let cost = check.cost;
     let writes = !matches!(operation, Operation::Peek | Operation::Inspect);
     let names = if counters.1.is_empty() { Vec::new() } else { check.names() };
     let mut settlement = match operation {

@@ -47,7 +47,8 @@ pub enum RuleMatch {
 
 /// Matches a request with the rules of its namespace.
 pub fn matched_in(namespace: &Namespace, request: &Request, now: Timestamp) -> Matched {
-    let (rules, spread_by) = (&namespace.rules, &namespace.spread_by);
+    let rules = &namespace.rules;
+    let spread_by = &namespace.spread_by;
     match &namespace.index {
         None => matched_of(rules, spread_by, request, now),
         Some(index) => {
@@ -78,7 +79,8 @@ fn matched_of<'a>(
     let mut allowed = None;
     let mut charged = Vec::new();
     let mut limits = 0;
-    let (mut decides, mut missing) = (false, None);
+    let mut decides = false;
+    let mut missing = None;
     let mut subjects = Subjects { spread_by, last: None };
     for active in rules {
         let enforced = active.rule.mode() == Mode::Enforce;

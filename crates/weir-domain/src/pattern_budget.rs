@@ -46,7 +46,8 @@ impl PatternBudget {
             return Ok(());
         }
         let namespace = self.namespaces.entry(rule.namespace().to_owned()).or_default();
-        let (in_tenant, in_namespace) = (self.tenant.plus(cost), namespace.plus(cost));
+        let in_tenant = self.tenant.plus(cost);
+        let in_namespace = namespace.plus(cost);
         PatternCost::check(in_tenant, in_namespace)?;
         (self.tenant, *namespace) = (in_tenant, in_namespace);
         Ok(())
@@ -90,10 +91,12 @@ impl fmt::Display for OverBudget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { owner, cost, most } = self;
         if cost.patterns > most.patterns {
-            let (has, most) = (cost.patterns, most.patterns);
+            let has = cost.patterns;
+            let most = most.patterns;
             write!(f, "would give the {owner} {has} regular expressions: at most {most}")
         } else {
-            let (has, most) = (cost.bytes.div_ceil(1024), most.bytes >> 10);
+            let has = cost.bytes.div_ceil(1024);
+            let most = most.bytes >> 10;
             write!(
                 f,
                 "would give the {owner} {has} KiB of compiled regular expressions: at most {most} KiB"

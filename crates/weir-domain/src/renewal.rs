@@ -20,7 +20,9 @@ pub fn settle(
         Operation::Release(lease) => (lease, false),
         _ => return None,
     };
-    let (rule, part, subject) = (lease.rule, CounterPart::Slot(lease.slot), lease.subject);
+    let rule = lease.rule;
+    let part = CounterPart::Slot(lease.slot);
+    let subject = lease.subject;
     let name = CounterName { tenant, rule, part, subject };
     let Some(Counter::Leases(leases)) = counters.0.get_mut(&name) else { return None };
     let is_open = if renews {

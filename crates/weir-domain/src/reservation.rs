@@ -150,7 +150,8 @@ impl Reservations {
         held: &[CounterName],
     ) {
         for name in held {
-            let (tenant, subject) = (name.tenant, name.subject);
+            let tenant = name.tenant;
+            let subject = name.subject;
             let is_it = |open: &&mut Open| {
                 open.id == id && (open.tenant, open.subject) == (tenant, subject)
             };

@@ -141,7 +141,8 @@ impl Rulebook {
         version: u64,
         changes: impl IntoIterator<Item = (TenantId, Option<TenantRules>)>,
     ) -> Self {
-        let (tenants, keys) = (self.tenants.clone(), self.keys.clone());
+        let tenants = self.tenants.clone();
+        let keys = self.keys.clone();
         let mut next = Self { version, tenants, keys, ..*self };
         for (tenant, rules) in changes {
             if let Some(before) = next.tenants.remove(&tenant) {

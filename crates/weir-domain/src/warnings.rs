@@ -101,7 +101,8 @@ pub fn of_edit(before: &Rule, after: &Rule) -> Vec<String> {
 fn begins_earlier(former: &Algorithm, edited: &Algorithm) -> bool {
     match (former, edited) {
         (Algorithm::Quota(former), Algorithm::Quota(edited)) => {
-            let (former, edited) = (former.calendar(), edited.calendar());
+            let former = former.calendar();
+            let edited = edited.calendar();
             let is_nested = former.time_zone == edited.time_zone && edited.period == Period::Day;
             let never_ends = former.period == Period::None && edited.period == Period::None;
             former != edited && !is_nested && !never_ends

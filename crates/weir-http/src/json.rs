@@ -129,7 +129,8 @@ fn parse_unique<T: DeserializeOwned, const NESTED_LISTS: bool>(bytes: &[u8]) -> 
 fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
-        let (path, error) = (error.path().to_string(), error.inner());
+        let path = error.path().to_string();
+        let error = error.inner();
         // The parser of a word calls any other value a mistake of syntax.
         if error.is_data() {
             refusal(&path, error)

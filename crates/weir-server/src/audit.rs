@@ -92,7 +92,9 @@ fn read_heads(path: &Path) -> anyhow::Result<HashMap<String, ChainHead>> {
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let parsed = (|| {
             let mut words = line.split_whitespace();
-            let (chain, seq, hash) = (words.next()?, words.next()?.parse().ok()?, words.next()?);
+            let chain = words.next()?;
+            let seq = words.next()?.parse().ok()?;
+            let hash = words.next()?;
             chain.parse::<ChainId>().ok()?;
             Some((chain.to_owned(), ChainHead { seq, hash: hash.to_owned() }))
         })();

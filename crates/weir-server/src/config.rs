@@ -114,7 +114,8 @@ impl Settings {
 
 impl Problems {
     fn roles(&mut self, text: &str) -> (bool, bool) {
-        let (mut control, mut gate) = (false, false);
+        let mut control = false;
+        let mut gate = false;
         for role in text.split(',').map(str::trim).filter(|role| !role.is_empty()) {
             match role {
                 "control" => control = true,

@@ -83,7 +83,8 @@ pub async fn run(args: DevArgs) -> anyhow::Result<()> {
     let listeners = listeners(&args)?;
     let data_dir = own_folder(&args.data_dir)?;
     let servers = {
-        let (data_dir, redis) = (data_dir.clone(), args.redis);
+        let data_dir = data_dir.clone();
+        let redis = args.redis;
         tokio::task::spawn_blocking(move || Servers::start(&data_dir, redis)).await??
     };
     let done = run_on(&args, &data_dir, &servers, listeners, &running).await;

@@ -14,7 +14,8 @@ pub fn stop_on_signal(running: &Running, drain: Duration) -> anyhow::Result<()> 
     let mut terminate = signal(SignalKind::terminate()).context("listen for SIGTERM")?;
     let mut interrupt = signal(SignalKind::interrupt()).context("listen for SIGINT")?;
     ignore_hangup(running)?;
-    let (leaving, stop) = (running.leaving.clone(), running.stop.clone());
+    let leaving = running.leaving.clone();
+    let stop = running.stop.clone();
     running.spawn_untracked("signals", async move {
         if next(&mut terminate, &mut interrupt).await == SignalKind::terminate() {
             tracing::info!(

@@ -68,7 +68,8 @@ fn run(
 /// answered without it.
 fn router(planes: &[Plane], planes_on: &Handle) -> Router {
     let ask = |plane: &Plane| {
-        let (plane, runtime) = (plane.clone().serving(Surface::OperationsOnly), planes_on.clone());
+        let plane = plane.clone().serving(Surface::OperationsOnly);
+        let runtime = planes_on.clone();
         move |request: Request| {
             let plane = plane.clone();
             let answer = runtime.spawn(async move { plane.answer(request).await });
@@ -76,7 +77,8 @@ fn router(planes: &[Plane], planes_on: &Handle) -> Router {
         }
     };
     let askers: Vec<_> = planes.iter().map(ask).collect();
-    let (ready, metrics) = (askers.clone(), askers.clone());
+    let ready = askers.clone();
+    let metrics = askers.clone();
     let mut router = Router::new()
         .route("/healthz", get(|| async { "ok" }))
         .route(

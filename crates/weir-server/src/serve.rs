@@ -165,7 +165,8 @@ pub fn start_control(
     compare_layout(store.clone(), running);
     let redis = settings.redis;
     verify_redis(redis.clone(), running);
-    let (usage_redis, deferred_redis) = (redis.clone(), redis.clone());
+    let usage_redis = redis.clone();
+    let deferred_redis = redis.clone();
     let limiter_settings = LimiterSettings { budget: TESTER_BUDGET, ..Default::default() };
     let macs = Macs::new(&settings.signing_keys).context("read the signing keys")?;
     let drained = || running.drained.clone();
@@ -243,7 +244,8 @@ pub fn start_gate(
     let (limiter, batcher) = Limiter::new(redis.clone(), limiter_settings, returned.clone());
     running.spawn_with_handles("batcher of checks", batcher);
     let clock = edge::clock();
-    let (id, boot_id) = (GateId::new(clock.now(), edge::random_u128()), edge::random_u128());
+    let id = GateId::new(clock.now(), edge::random_u128());
+    let boot_id = edge::random_u128();
     let follower_settings = FollowerSettings {
         id,
         boot_id,
@@ -264,7 +266,8 @@ pub fn start_gate(
         RecorderSettings { id, boot_id, state_dir: follower_settings.state_dir.clone() };
     let recorder = Recorder::new(state.clone(), &store, recorder_settings);
     running.spawn_last("recorder of decisions", recorder.run(running.drained.clone()));
-    let (keeper, drained) = (LeaseKeeper::new(state.clone()), running.drained.clone());
+    let keeper = LeaseKeeper::new(state.clone());
+    let drained = running.drained.clone();
     let sender = ChargeSender::new(state.clone());
     // The guard also works if the keeper panics: nothing else ends the batcher.
     let returned = returned.drop_guard();
@@ -276,7 +279,8 @@ pub fn start_gate(
         let sender = Sender::with_deadline(settings.webhook_reach, DEFERRED_DEADLINE)
             .map_err(anyhow::Error::from_boxed)
             .context("prepare sending to webhooks")?;
-        let (jobs, store) = (DeferredJobs::new(redis.clone()), store.clone());
+        let jobs = DeferredJobs::new(redis.clone());
+        let store = store.clone();
         let parts = DeferralParts { jobs, store, sealing, sender };
         let workers = DeferredWorkers::new(state.clone(), parts);
         running.spawn("deferred jobs", workers.run(running.stop.clone()));
@@ -298,7 +302,8 @@ pub fn start_gate(
 /// Starts the export of decisions, which ends after the last request. A destination that cannot be opened ends the process.
 fn export_decisions(state: &GateState, settings: DecisionSettings, running: &Running) {
     let Some(lines) = state.export_decisions(settings.export) else { return };
-    let (drained, failed) = (running.drained.clone(), running.clone());
+    let drained = running.drained.clone();
+    let failed = running.clone();
     running.spawn_last("export of decisions", async move {
         match Delivery::open(settings.to).await {
             Ok(delivery) => delivery.run(lines, drained).await,
@@ -368,7 +373,8 @@ fn run_plane(
     }
     let meters = Arc::new(ListenerMeters::default());
     let plane = plane.with_meters(name, Arc::clone(&meters)).unready_after(running.leaving.clone());
-    let (public, stop) = (plane.clone().serving(surface), running.stop.clone());
+    let public = plane.clone().serving(surface);
+    let stop = running.stop.clone();
     let tls = certificate::start(settings.tls.as_ref(), true, running)?;
     let settings = ServeSettings { tls, ..settings.serve_settings(meters) };
     running.spawn(name, serve(listener, public, settings, stop));

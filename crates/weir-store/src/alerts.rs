@@ -75,7 +75,8 @@ impl<'t> Alerts<'t> {
 
     /// Inserts an alert.
     pub async fn insert(self, write: &AlertWrite) -> Result<AlertRow, StoreError> {
-        let (columns, applied) = (Columns::of(&write.condition), write.applied());
+        let columns = Columns::of(&write.condition);
+        let applied = write.applied();
         query_alerts!(
             "-- alerts.insert
             INSERT INTO alerts (
@@ -127,7 +128,8 @@ impl<'t> Alerts<'t> {
 
     /// Updates an alert. `None` if the tenant has no such alert.
     pub async fn update(self, write: &AlertWrite) -> Result<Option<AlertRow>, StoreError> {
-        let (columns, applied) = (Columns::of(&write.condition), write.applied());
+        let columns = Columns::of(&write.condition);
+        let applied = write.applied();
         query_alerts!(
             "-- alerts.update
             UPDATE alerts

@@ -209,7 +209,6 @@ impl<'t> Audit<'t> {
     }
 
     /// Lists the entries of a log, newest first.
-    #[expect(clippy::too_many_lines, reason = "one statement, checked as a whole")]
     pub async fn list(
         self,
         log: AuditLog,

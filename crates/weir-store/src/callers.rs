@@ -133,7 +133,9 @@ impl Store {
             }
             _ => None,
         };
-        let (email, name, operator) = (row.email, row.name, row.operator);
+        let email = row.email;
+        let name = row.name;
+        let operator = row.operator;
         let last_seen_at = row.last_seen_ms.map(Timestamp::from_millis);
         Ok(Some(Person { user_id, email, name, operator, last_seen_at, membership }))
     }

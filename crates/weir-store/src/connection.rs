@@ -59,8 +59,12 @@ impl PooledConnection {
         (answer_timeout, prepares): (Duration, bool),
     ) -> Result<Self, Error> {
         let (lent, permit) = idle.take().await?;
-        let (inner, idle, permit) = (Some(lent), idle.clone(), Some(permit));
-        let (state, deferred, silences) = (State::Clean, Vec::new(), silences.clone());
+        let inner = Some(lent);
+        let idle = idle.clone();
+        let permit = Some(permit);
+        let state = State::Clean;
+        let deferred = Vec::new();
+        let silences = silences.clone();
         Ok(Self { inner, idle, permit, state, deferred, answer_timeout, prepares, silences })
     }
 
@@ -86,7 +90,8 @@ impl PooledConnection {
         let without_answer = deferred.len();
         deferred.push(statements);
         let statements = deferred.join("; ");
-        let (mut answers, mut rows) = (Vec::new(), Vec::new());
+        let mut answers = Vec::new();
+        let mut rows = Vec::new();
         let mut parts = (&mut *self).fetch_many(sqlx::raw_sql(AssertSqlSafe(statements)));
         while let Some(part) = parts.try_next().await? {
             if let Either::Right(row) = part {
@@ -119,7 +124,8 @@ impl PooledConnection {
 impl Drop for PooledConnection {
     fn drop(&mut self) {
         let Some(mut lent) = self.inner.take() else { return };
-        let (idle, permit) = (self.idle.clone(), self.permit.take());
+        let idle = self.idle.clone();
+        let permit = self.permit.take();
         match (self.state, Handle::try_current()) {
             (State::Clean, Ok(_)) => idle.put(lent),
             (State::InTransaction, Ok(runtime)) => {

@@ -188,7 +188,6 @@ impl<'t> Gates<'t> {
 }
 
 /// The statement that writes a gate's heartbeat, in the gate's own scope.
-#[expect(clippy::too_many_lines, reason = "a statement with a line for each column")]
 pub(crate) fn beat_statement(beat: &GateBeat) -> String {
     let load = |of: fn(GateLoad) -> u64| beat.load.map(of).map(signed);
     let known = |of: fn(GateLoad) -> Option<u64>| beat.load.and_then(of).map(signed);

@@ -115,11 +115,14 @@ pub(crate) fn time(row: &PgRow, column: &str) -> Result<Option<OffsetDateTime>, 
 fn time_of(text: &str) -> Option<OffsetDateTime> {
     let (date, clock) = text.strip_suffix("+00")?.split_once(' ')?;
     let (clock, fraction) = clock.split_once('.').unwrap_or((clock, ""));
-    let (mut date, mut clock) = (date.split('-'), clock.split(':').map(str::parse::<u8>));
+    let mut date = date.split('-');
+    let mut clock = clock.split(':').map(str::parse::<u8>);
     let year = date.next()?.parse().ok()?;
     let month = Month::try_from(date.next()?.parse::<u8>().ok()?).ok()?;
     let date = Date::from_calendar_date(year, month, date.next()?.parse().ok()?).ok()?;
-    let (hour, minute, second) = (clock.next()?.ok()?, clock.next()?.ok()?, clock.next()?.ok()?);
+    let hour = clock.next()?.ok()?;
+    let minute = clock.next()?.ok()?;
+    let second = clock.next()?.ok()?;
     let micros = format!("{fraction:0<6}").parse().ok()?;
     Some(date.with_hms_micro(hour, minute, second, micros).ok()?.assume_utc())
 }

@@ -206,7 +206,8 @@ fn without_tenants(
 ) -> RulebookChanges {
     let default = || Ceiling::ChecksPerSecond.default_value();
     let checks_per_second = checks_per_second.map_or_else(default, unsigned);
-    let (tenants, deleted) = (Vec::new(), Vec::new());
+    let tenants = Vec::new();
+    let deleted = Vec::new();
     RulebookChanges { version, whole, enforced, checks_per_second, tenants, deleted }
 }
 

@@ -430,7 +430,8 @@ fn session_settings(role: Role, settings: &PoolSettings) -> String {
     let idle_ms = idle_in_transaction_timeout.as_millis();
     let idle = format!("; SET LOCAL idle_in_transaction_session_timeout = {idle_ms}");
     let Some(role_name) = role.name() else { return idle };
-    let (answer_ms, lock_ms) = (answer_timeout.as_millis(), lock_timeout.as_millis());
+    let answer_ms = answer_timeout.as_millis();
+    let lock_ms = lock_timeout.as_millis();
     // Every statement is short, and compiling one takes longer than running it.
     format!(
         "{idle}; SET LOCAL ROLE {role_name}; SET LOCAL jit = off; SET LOCAL statement_timeout = {answer_ms}; \

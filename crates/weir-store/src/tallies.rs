@@ -189,7 +189,8 @@ impl<'t> Tallies<'t> {
         .fetch_all(self.conn)
         .await?;
         let first = rows.first().ok_or_else(|| StoreError::corrupt("a list without freshness"))?;
-        let (as_of, dropped) = (timestamp(first.as_of), unsigned(first.dropped));
+        let as_of = timestamp(first.as_of);
+        let dropped = unsigned(first.dropped);
         let counts = rows.into_iter().filter_map(|row| {
             Some(RuleTally {
                 rule_id: RuleId::from_u128(row.rule_id?.as_u128()),

@@ -133,7 +133,6 @@ impl<'t> TopSubjects<'t> {
     /// Lists the busiest subjects of a tenant, with the greatest possible error of their counts. Omits subjects that
     /// can be in a sketch by chance, as all of them are if all are equally busy. Checks that were denied in shadow mode count only
     /// among subjects without others. Earlier releases did not tell them apart; the present mode of the rule decides about theirs.
-    #[expect(clippy::too_many_lines, reason = "one statement, checked as a whole")]
     pub async fn list(
         self,
         filter: &TopFilter,
@@ -200,7 +199,8 @@ impl<'t> TopSubjects<'t> {
         let Some(first) = rows.first() else {
             return Err(StoreError::corrupt("a list without freshness"));
         };
-        let (as_of, dropped) = (timestamp(first.as_of), unsigned(first.dropped));
+        let as_of = timestamp(first.as_of);
+        let dropped = unsigned(first.dropped);
         let floor = unsigned(first.floor);
         let counts = rows.into_iter().filter_map(|row| {
             Some(TopSubject {

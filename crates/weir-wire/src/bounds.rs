@@ -210,7 +210,8 @@ fn merge_below(schema: &mut Value, closed: &Map<String, Value>) {
     if !parts.iter().any(is_closed) {
         return;
     }
-    let (mut required, mut properties) = (Vec::new(), Map::new());
+    let mut required = Vec::new();
+    let mut properties = Map::new();
     for part in parts {
         let part = part["$ref"].as_str().and_then(|name| closed.get(name)).unwrap_or(part);
         required.extend(part["required"].as_array().cloned().unwrap_or_default());

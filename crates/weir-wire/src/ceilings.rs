@@ -23,7 +23,8 @@ macro_rules! ceilings {
         impl CeilingsBody {
             /// The values, or all problems of the fields.
             pub fn parse(&self) -> Result<CeilingValues, Vec<FieldProblem>> {
-                let (mut values, mut wrong) = (CeilingValues::default(), Vec::new());
+                let mut values = CeilingValues::default();
+                let mut wrong = Vec::new();
                 for (ceiling, value) in [$((Ceiling::$variant, self.$field)),+] {
                     if let Err(invalid) = values.set(ceiling, value) {
                         wrong.push(FieldProblem::new(ceiling.as_str(), invalid.reason));

@@ -124,7 +124,8 @@ pub struct CommitAnswer {
 impl ReserveBody {
     /// Returns the request for a reservation with this id, or all problems of its fields.
     pub fn parse(self, id: ReservationId) -> Result<Request, Vec<FieldProblem>> {
-        let (ttl_ms, at_most) = (self.ttl_ms, self.at_most);
+        let ttl_ms = self.ttl_ms;
+        let at_most = self.at_most;
         let draft = RequestDraft {
             namespace: self.namespace,
             attributes: self.attributes,

@@ -28,7 +28,8 @@ pub(crate) struct Caller {
 impl Caller {
     /// Records that the operation of the request was denied to this caller.
     pub(crate) async fn denied(&self, control: &ControlState) {
-        let (log, actor) = (Log::Tenant(self.tenant_id), self.actor.clone());
+        let log = Log::Tenant(self.tenant_id);
+        let actor = self.actor.clone();
         let operation = self.operation.clone();
         Denial { log, actor, operation, origin: &self.origin }.record(control).await;
     }

@@ -18,7 +18,8 @@ pub(super) fn note(control: &ControlState, person: &Person, now: Timestamp) {
     if of_tenant.is_none() && !is_due(person.last_seen_at) {
         return;
     }
-    let (worker, user_id) = (control.clone(), person.user_id);
+    let worker = control.clone();
+    let user_id = person.user_id;
     control.local.sightings.run(async move {
         if let Err(error) = record(&worker, user_id, of_tenant, (now, after)).await {
             tracing::debug!(%error, "could not record the last request of a person");

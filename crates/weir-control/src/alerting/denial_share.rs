@@ -39,7 +39,8 @@ impl Checks {
     /// The share of denied checks, in percent; 0 of none.
     pub(super) fn denied_percent(self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "a percentage for people")]
-        let (denied, all) = (self.denied as f64, self.all.max(1) as f64);
+        let denied = self.denied as f64;
+        let all = self.all.max(1) as f64;
         denied * 100.0 / all
     }
 }

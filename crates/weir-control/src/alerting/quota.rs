@@ -81,7 +81,9 @@ pub(super) async fn findings(
                 continue;
             }
             let used = quota.limit().saturating_sub(decision.remaining);
-            let (slot, decided, subject) = (limit.slot, *decided, &limited.subject);
+            let slot = limit.slot;
+            let decided = *decided;
+            let subject = &limited.subject;
             let level = Level { subject, quota, slot, used, decided };
             findings.extend(finding(alert, &row, thresholds_percent, &level));
         }

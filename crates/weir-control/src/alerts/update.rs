@@ -54,7 +54,8 @@ pub(crate) async fn update_stored(
     let write = alerts::write(change, before.id, alert, managed_by);
     let row = change.tx.alerts().update(&write).await?.ok_or_else(Problem::not_found)?;
     let object = Object::new("alert", &row.id);
-    let (before, after) = (alerts::alert(before), alerts::alert(row.clone()));
+    let before = alerts::alert(before);
+    let after = alerts::alert(row.clone());
     change.audit("alert.update", object, Some(to_value(&before)?), Some(to_value(&after)?));
     Ok(row)
 }

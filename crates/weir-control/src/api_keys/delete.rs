@@ -28,7 +28,8 @@ pub(crate) async fn delete(
 ) -> Result<Response, ControlError> {
     let key_id: KeyId = key.parse().map_err(|_| Problem::not_found())?;
     let mut change = control.change("keys.delete", caller, Once::not_stored()).await?;
-    let (tenant_id, now) = (change.caller.tenant_id, change.now);
+    let tenant_id = change.caller.tenant_id;
+    let now = change.now;
     let row = change.tx.keys().revoke(tenant_id, key_id, now).await?;
     let row = row.ok_or_else(Problem::not_found)?;
     let before = to_value(&api_keys::key(row))?;

@@ -69,7 +69,8 @@ pub(super) async fn execute(
     answer.unchanged += unchanged;
     for update in updates {
         let Update { at, before, after, adopted, changes, object } = update;
-        let (id, changed_at) = (before.id, before.updated_at);
+        let id = before.id;
+        let changed_at = before.updated_at;
         let written = update_stored(change, before, after, Some(&body.set)).await;
         written.map_err(|error| error.below(&path(at)))?;
         answer.updated.push(UpdatedObject {

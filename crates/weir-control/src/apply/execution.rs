@@ -36,7 +36,8 @@ pub(super) async fn execute(
         warn(answer, &update.checked);
         let written = write(change, set, update).await.map_err(|error| error.below(&path(at)))?;
         let (updated, warnings) = written;
-        let (namespace, name) = (&updated.namespace, &updated.name);
+        let namespace = &updated.namespace;
+        let name = &updated.name;
         answer.warnings.extend(warnings.into_iter().map(|text| PlanWarning {
             namespace: namespace.clone(),
             name: name.clone(),
@@ -87,7 +88,9 @@ async fn write(
     update: Update,
 ) -> Result<(UpdatedObject, Vec<String>), ControlError> {
     let Update { before, checked, adopted, changes, .. } = update;
-    let (id, revision, changed_at) = (before.id, before.revision, before.updated_at);
+    let id = before.id;
+    let revision = before.revision;
+    let changed_at = before.updated_at;
     let page = Page { limit: 1, after: None };
     let last = change.tx.rules().revisions(change.caller.tenant_id, id, &page).await?;
     let last = last

@@ -58,7 +58,9 @@ pub(super) async fn execute(
     }
     for update in updates {
         let Update { at, before, after, adopted, changes } = update;
-        let (id, changed_at, revision) = (before.id, before.updated_at, before.revision);
+        let id = before.id;
+        let changed_at = before.updated_at;
+        let revision = before.revision;
         let written = update_stored(change, before, after, revision, Some(&body.set)).await;
         written.map_err(|error| error.below(&path(at)))?;
         let wanted = &body.overrides[at];

@@ -186,7 +186,8 @@ async fn write(
     wanted: &ProfileBody,
 ) -> Result<UpdatedObject, ControlError> {
     let Update { before, adopted, changes, .. } = update;
-    let (id, changed_at) = (before.id, before.updated_at);
+    let id = before.id;
+    let changed_at = before.updated_at;
     let page = Page { limit: 1, after: None };
     let last = change.tx.profiles().revisions(change.caller.tenant_id, id, &page).await?;
     let last = last.items.into_iter().next();

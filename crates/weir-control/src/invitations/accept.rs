@@ -54,7 +54,8 @@ impl Joining<'_> {
         tx: &mut Tx,
         invitation: InvitationRow,
     ) -> Result<TenantRow, ControlError> {
-        let (tenant_id, now) = (invitation.tenant_id, control.clock.now());
+        let tenant_id = invitation.tenant_id;
+        let now = control.clock.now();
         tx.enter_tenant(tenant_id).await?;
         let tenant = tx.tenants().find(tenant_id).await?.ok_or_else(invitations::gone)?;
         if tenant.suspended {

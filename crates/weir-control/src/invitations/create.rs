@@ -44,7 +44,8 @@ pub(crate) async fn create(
     roles::only_owners_touch_owners(caller.role, &[role])?;
     let mails = can_mail(&control, caller.tenant_id, &email).await;
     let mut change = control.change("invitations.create", caller, once).await?;
-    let (tenant_id, now) = (change.caller.tenant_id, change.now);
+    let tenant_id = change.caller.tenant_id;
+    let now = change.now;
     if change.tx.members().has_email(tenant_id, email.as_str()).await? {
         return Err(Problem::new(ErrorCode::Conflict, "the person is already a member").into());
     }

@@ -26,7 +26,8 @@ pub(crate) async fn preview(
     Json(body): Json<PresentInvitation>,
 ) -> Result<Json<Offer>, ControlError> {
     let attempt = Attempt::token(origin.peer);
-    let (throttle, now) = (&control.auth.login_throttle, control.clock.now());
+    let throttle = &control.auth.login_throttle;
+    let now = control.clock.now();
     throttle.admit(&attempt, now).await.map_err(login_throttle::too_many_attempts)?;
     let mut tx = control.store.begin("invitations.preview", Scope::Service).await?;
     let row = invitations::presented(&control, &mut tx, &body.token).await?;

@@ -49,7 +49,8 @@ pub(super) async fn verify_current(
     password: Password,
 ) -> Result<(), ControlError> {
     let attempt = Attempt::of_person(person.user_id);
-    let (throttle, now) = (&control.auth.login_throttle, control.clock.now());
+    let throttle = &control.auth.login_throttle;
+    let now = control.clock.now();
     throttle.admit(&attempt, now).await.map_err(login_throttle::too_many_attempts)?;
     let mut tx = person.begin(control, "me.password").await?;
     let user = tx.users().find(person.user_id).await?.ok_or_else(Problem::unauthenticated)?;
@@ -60,7 +61,8 @@ pub(super) async fn verify_current(
             "cannot be given: this account has no password; a password reset link sets one";
         return Err(Problem::invalid_field("current_password", message).into());
     }
-    let (stored, peer) = (Some(user.password_hash), person.origin.peer);
+    let stored = Some(user.password_hash);
+    let peer = person.origin.peer;
     let verified = control.auth.passwords.verify(password.0, stored, peer).await;
     if verified != Ok(false) {
         throttle.refund(&attempt).await;

@@ -42,7 +42,8 @@ pub(crate) async fn change(
     change.tx.members().set_role(change.caller.tenant_id, before.user_id, role).await?;
     let object = Object::new("member", &before.user_id);
     let after = weir_store::MemberRow { role, ..before.clone() };
-    let (before, after) = (members::member(before), members::member(after));
+    let before = members::member(before);
+    let after = members::member(after);
     change.audit("member.change", object, Some(to_value(&before)?), Some(to_value(&after)?));
     change.answer(StatusCode::OK, &after).await
 }

@@ -53,7 +53,8 @@ pub(crate) async fn remove(
     let gone = members::touched(&mut change, &user).await?;
     roles::only_owners_touch_owners(change.caller.role, &[gone.role])?;
     members::keep_an_owner(&mut change, &gone).await?;
-    let (object, user_id) = (Object::new("member", &gone.user_id), gone.user_id);
+    let object = Object::new("member", &gone.user_id);
+    let user_id = gone.user_id;
     let email = gone.email.clone();
     let before = to_value(&members::member(gone))?;
     // Entries can be appended only for members, and the removed member can be the caller.
@@ -72,7 +73,8 @@ pub(super) async fn made_by(
     email: &str,
     revoke_keys: bool,
 ) -> Result<RemovedMember, ControlError> {
-    let (tenant_id, now) = (change.caller.tenant_id, change.now);
+    let tenant_id = change.caller.tenant_id;
+    let now = change.now;
     let mut invitations_revoked = Vec::new();
     for row in change.tx.invitations().revoke_made_by(tenant_id, email).await? {
         let object = Object::new("invitation", &row.id);

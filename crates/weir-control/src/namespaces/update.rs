@@ -74,7 +74,8 @@ pub(crate) async fn update(
     };
     let row = change.tx.namespaces().set(&write, expected).await?;
     let settings = |spread_by: &[String]| Some(json!({ "spread_by": spread_by }));
-    let (before, after) = (settings(&before.spread_by), settings(&row.spread_by));
+    let before = settings(&before.spread_by);
+    let after = settings(&row.spread_by);
     change.audit("namespace.update", Object::new("namespace", &name), before, after);
     change.answer(StatusCode::OK, &answer_of(row)).await
 }

@@ -97,7 +97,8 @@ pub(crate) async fn usage(
         return Ok(table(&listing.items));
     }
     let tenant = query.tenant.unwrap_or_default();
-    let (from, to) = (filter.from.to_string(), filter.to.to_string());
+    let from = filter.from.to_string();
+    let to = filter.to.to_string();
     let of = ["operator.usage", &from, &to, &tenant];
     let list = List::new(&of, ListQuery { limit: query.limit, cursor: query.cursor })?;
     let page = list.page(|(day, id): (i32, String)| Some((day, id.parse().ok()?)))?;
@@ -157,9 +158,12 @@ fn table(rows: &[UsageRow]) -> Response {
         String::from("day,tenant_id,tenant_name,checks,subjects,redis_bytes,postgres_rows\r\n");
     for row in rows {
         let name = cell(row.tenant_name.as_deref().unwrap_or_default());
-        let (day, id) = (written(row.day), row.tenant_id);
-        let (checks, subjects) = (row.checks, row.subjects);
-        let (bytes, rows) = (row.redis_bytes, row.postgres_rows);
+        let day = written(row.day);
+        let id = row.tenant_id;
+        let checks = row.checks;
+        let subjects = row.subjects;
+        let bytes = row.redis_bytes;
+        let rows = row.postgres_rows;
         write!(text, "{day},{id},{name},{checks},{subjects},{bytes},{rows}\r\n")
             .expect("writing to a string cannot fail");
     }

@@ -39,7 +39,8 @@ pub(crate) async fn restore(
     replace_ended(&mut change, &stored).await?;
     let mut row = insert(&control, &mut change, stored, managed_by.as_deref()).await?;
     if let Some(digest) = applied_digest {
-        let (tenant_id, id) = (change.caller.tenant_id, row.id);
+        let tenant_id = change.caller.tenant_id;
+        let id = row.id;
         let applied = change.tx.overrides().set_applied_digest(tenant_id, id, &digest).await?;
         row = applied.ok_or_else(Problem::not_found)?;
     }

@@ -20,7 +20,8 @@ pub(super) fn is_common(password: &str) -> bool {
 
 fn listed(text: &str) -> bool {
     let lines = LIST.as_bytes();
-    let (mut low, mut high) = (0, lines.len());
+    let mut low = 0;
+    let mut high = lines.len();
     while low < high {
         let middle = low + (high - low) / 2;
         let start = lines[..middle].iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);

@@ -36,7 +36,8 @@ pub(crate) async fn confirm(
     Json(body): Json<ConfirmSignUp>,
 ) -> Result<Response, ControlError> {
     let attempt = Attempt::token(origin.peer);
-    let (throttle, now) = (&control.auth.login_throttle, control.clock.now());
+    let throttle = &control.auth.login_throttle;
+    let now = control.clock.now();
     throttle.admit(&attempt, now).await.map_err(login_throttle::too_many_attempts)?;
     let row = pending::presented(&control, &body.token).await?;
     throttle.refund(&attempt).await;

@@ -109,7 +109,8 @@ async fn admitted(
     headers: &HeaderMap,
     email: &EmailAddress,
 ) -> Result<Attempt, ControlError> {
-    let (throttle, now) = (&control.auth.login_throttle, control.clock.now());
+    let throttle = &control.auth.login_throttle;
+    let now = control.clock.now();
     if let Some(device) = device::of(headers, email, &control.auth.macs) {
         let attempt = Attempt::of_device(&device);
         throttle.admit(&attempt, now).await.map_err(login_throttle::too_many_attempts)?;

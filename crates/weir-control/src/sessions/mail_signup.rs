@@ -13,7 +13,8 @@ pub(super) fn mail_later(control: &ControlState, email: &EmailAddress, new: NewS
     if control.mail.is_none() {
         return;
     }
-    let (worker, email) = (control.clone(), email.clone());
+    let worker = control.clone();
+    let email = email.clone();
     let started = control.local.mailed_signups.run(async move {
         if let Err(error) = mail(&worker, &email, &new).await {
             tracing::warn!(%error, "could not issue a sign-up token");

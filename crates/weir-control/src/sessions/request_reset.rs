@@ -32,7 +32,8 @@ pub(crate) async fn request(
 ) -> Result<StatusCode, ControlError> {
     let email = names::email(&body.email)?;
     let attempt = Attempt::reset_request(origin.peer);
-    let (throttle, now) = (&control.auth.login_throttle, control.clock.now());
+    let throttle = &control.auth.login_throttle;
+    let now = control.clock.now();
     throttle.admit(&attempt, now).await.map_err(login_throttle::too_many_attempts)?;
     if control.mail.is_some() {
         let worker = control.clone();
@@ -61,7 +62,8 @@ async fn mail_token(
         return Ok(());
     }
     let token = new_token(&control.random);
-    let (digest, expires_at) = (reset_digest(&token), now.plus_ms(i64::from(TOKEN_S) * 1000));
+    let digest = reset_digest(&token);
+    let expires_at = now.plus_ms(i64::from(TOKEN_S) * 1000);
     let mut tx = control.store.begin("password_resets.request", Scope::Service).await?;
     let found = tx.password_resets().request(email.as_str(), &digest, expires_at).await?;
     let Some(user_id) = found else { return Ok(()) };

@@ -36,7 +36,8 @@ pub(crate) async fn reset(
     Json(body): Json<ResetPassword>,
 ) -> Result<StatusCode, ControlError> {
     let attempt = Attempt::token(origin.peer);
-    let (throttle, now) = (&control.auth.login_throttle, control.clock.now());
+    let throttle = &control.auth.login_throttle;
+    let now = control.clock.now();
     throttle.admit(&attempt, now).await.map_err(login_throttle::too_many_attempts)?;
     let digest = reset_digest(&body.token);
     let mut tx = control.store.begin("password_resets.presented", Scope::Service).await?;

@@ -78,7 +78,8 @@ fn interval(counted: &[Counted], rate: f64, denied: fn(&Counted) -> f64) -> Opti
     let error = Z * ((1.0 - rate) * variance / subjects).sqrt() / mean;
     let least =
         if counted.iter().any(|counted| denied(counted) < 0.0) || share < 0.0 { -1.0 } else { 0.0 };
-    let (low, high) = ((share - error).max(least), (share + error).min(1.0));
+    let low = (share - error).max(least);
+    let high = (share + error).min(1.0);
     Some(Interval { share, low, high })
 }
 

@@ -42,7 +42,8 @@ const STEPS_S: [i64; 16] =
 impl Steps {
     /// The steps from `from` until before `to`, at most 200.
     pub(super) fn new(from: Timestamp, to: Timestamp) -> Self {
-        let (from_ms, to_ms) = (from.as_millis(), to.as_millis());
+        let from_ms = from.as_millis();
+        let to_ms = to.as_millis();
         let most = i64::from(POINTS_MAX);
         let count =
             |step_ms: i64| (to_ms - 1).div_euclid(step_ms) - from_ms.div_euclid(step_ms) + 1;

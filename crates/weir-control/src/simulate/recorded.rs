@@ -59,7 +59,8 @@ pub(super) async fn find(
         let reason = format!("nothing is recorded before {}", DateTime(oldest).text());
         return Err(Problem::invalid_field("to", reason).into());
     }
-    let (tenant_id, to) = (wanted.tenant_id, wanted.to);
+    let tenant_id = wanted.tenant_id;
+    let to = wanted.to;
     // The warm-up of a limit can be longer than the time since 1970.
     let from_ms = wanted.from.as_millis().saturating_sub(wanted.warmup_ms).max(0);
     let from = Timestamp::from_millis(from_ms);
@@ -219,7 +220,8 @@ impl Gathered {
         }
         while self.traffic.asked.len() > CHECKS_MAX && self.threshold > 0 {
             self.threshold /= 2;
-            let (marks, threshold) = (&self.marks, self.threshold);
+            let marks = &self.marks;
+            let threshold = self.threshold;
             self.traffic.asked.retain(|check| marks[check.request as usize] <= threshold);
         }
         Ok(())

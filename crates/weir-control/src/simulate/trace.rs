@@ -54,7 +54,9 @@ fn parse(body: &TraceBody, namespace: &str) -> Result<Traffic, TraceError> {
                 .collect();
             TraceError::at(line, 1, each.join("; "))
         })?;
-        let (at, cost, operation) = (read.at, read.cost, Operation::Consume);
+        let at = read.at;
+        let cost = read.cost;
+        let operation = Operation::Consume;
         traffic.asked.push(ReplayedCheck { at, request: place, cost, operation });
     }
     traffic.sort();

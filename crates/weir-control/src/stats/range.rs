@@ -156,7 +156,8 @@ impl RequestedRange {
             TallyRange { from, to, resolution: *resolution }
         };
         let retained = |found: &TallyRange| {
-            let (from_ms, to_ms) = (found.from.as_millis(), found.to.as_millis());
+            let from_ms = found.from.as_millis();
+            let to_ms = found.to.as_millis();
             self.retains_since(found.resolution, from_ms - periods * (to_ms - from_ms))
         };
         wanted.iter().map(range).find(retained).unwrap_or_else(|| range(&Resolution::Day))

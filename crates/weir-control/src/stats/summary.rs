@@ -91,8 +91,11 @@ fn unmatched(found: BTreeMap<String, UnmatchedTally>) -> Vec<UnmatchedChecks> {
     let mut all: Vec<UnmatchedChecks> = Vec::with_capacity(found.len());
     for (namespace, tally) in found {
         if tally.unknown > 0 {
-            let (namespace, checks) = (namespace.clone(), tally.unknown);
-            let (unknown, unmatched, missing) = (true, checks, Vec::new());
+            let namespace = namespace.clone();
+            let checks = tally.unknown;
+            let unknown = true;
+            let unmatched = checks;
+            let missing = Vec::new();
             let conditions = 0;
             all.push(UnmatchedChecks {
                 namespace,

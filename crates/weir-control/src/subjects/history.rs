@@ -22,7 +22,8 @@ pub(super) async fn history(
     let at = |step: i64| Timestamp::from_millis(step * SKETCH_MS);
     let last = now.as_millis().div_euclid(SKETCH_MS);
     let first = last + 1 - i64::try_from(STEPS).unwrap_or(0);
-    let (from, to) = (at(first), at(last + 1));
+    let from = at(first);
+    let to = at(last + 1);
     let filter = HistoryFilter { tenant_id, rule_ids, subjects, from, to };
     let counted = tx.top_subjects().history(&filter).await?;
     let column = |of: fn(&SubjectSpan) -> u64| {

@@ -114,7 +114,8 @@ impl Target {
             reason,
         };
         let stored = checked(&body, &self.rule, change.now).map_err(Problem::invalid)?;
-        let (tenant_id, now) = (change.caller.tenant_id, change.now);
+        let tenant_id = change.caller.tenant_id;
+        let now = change.now;
         let id = self.own.as_ref().map_or_else(|| control.id(OverrideId::new), |own| own.id);
         let write = OverrideWrite { tenant_id, id, body: stored, managed_by: None, now };
         let object = Object::new("override", &id);

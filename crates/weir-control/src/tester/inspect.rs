@@ -37,7 +37,8 @@ pub(crate) async fn inspect(
     let of_rule = || (Arc::clone(&rule), spread_by.clone());
     let subjects = subjects.map(|subject| RuleSubject::new(of_rule(), &subject, now));
     let subjects = subjects.collect::<Result<Vec<_>, _>>()?;
-    let (tenant, namespace) = (caller.tenant_id, rule.rule.namespace());
+    let tenant = caller.tenant_id;
+    let namespace = rule.rule.namespace();
     let limits = limits_of(&control.limiter, tenant, namespace, &subjects).await?;
     let data = subjects.into_iter().zip(limits).map(|(subject, limits)| InspectedSubject {
         action: subject.action().into(),

@@ -83,7 +83,8 @@ async fn decisions(
     // An inspection does not decide several rules together. Its parts are no larger than a check can be, and of one bucket.
     let parts = charged.chunk_by(|one, other| one.spread == other.spread);
     let parts = parts.flat_map(|part| part.chunks(LIMITS_PER_CHECK_MAX / LIMITS_PER_RULE_MAX));
-    let (tenant, namespace) = (caller.tenant_id, request.namespace());
+    let tenant = caller.tenant_id;
+    let namespace = request.namespace();
     let inspected = inspect(&control.limiter, tenant, namespace, request.cost(), parts).await?;
     let now = || Micros::from_ms(control.clock.now().as_millis_u64());
     let decided = inspected.last().map_or_else(now, |(decided, _)| *decided);

@@ -32,7 +32,8 @@ pub(crate) async fn again(
     let webhook_id: WebhookId = webhook.parse().map_err(|_| Problem::not_found())?;
     let id: DeliveryId = delivery.parse().map_err(|_| Problem::not_found())?;
     let mut change = control.change("deliveries.retry", caller, Once::not_stored()).await?;
-    let (tenant_id, now) = (change.caller.tenant_id, change.now);
+    let tenant_id = change.caller.tenant_id;
+    let now = change.now;
     let row = change.tx.deliveries().again(tenant_id, (webhook_id, id), now).await?;
     let delivery = webhooks::delivery(row.ok_or_else(Problem::not_found)?);
     change.audit("delivery.retry", Object::new("delivery", &id), None, None);

@@ -37,7 +37,8 @@ pub(crate) async fn update(
     let before = change.tx.webhooks().find(tenant_id, id).await?.ok_or_else(Problem::not_found)?;
     let write = webhooks::write(&change, id, body, &target);
     let row = change.tx.webhooks().update(&write).await?.ok_or_else(Problem::not_found)?;
-    let (before, after) = (webhooks::webhook(before), webhooks::webhook(row));
+    let before = webhooks::webhook(before);
+    let after = webhooks::webhook(row);
     let object = Object::new("webhook", &id);
     change.audit("webhook.update", object, Some(to_value(&before)?), Some(to_value(&after)?));
     change.answer(StatusCode::OK, &after).await

@@ -54,7 +54,8 @@ impl<const QUEUES: bool> Bucket<QUEUES> {
         let interval_ms = span_ms(field(2), interval_ms)?;
         let interval_us = interval_ms * 1000;
         let divisor = gcd(units, interval_us);
-        let (per_us, scale) = (units / divisor, interval_us / divisor);
+        let per_us = units / divisor;
+        let scale = interval_us / divisor;
         if per_us > PER_US_MAX {
             return Err(InvalidLimit {
                 field: field(1),

@@ -85,7 +85,8 @@ impl SlidingWindowCounter {
         let former_us = if state.window_us == 0 { window_us } else { state.window_us };
         // The newest units of the window before were taken before the start of the window.
         let before_us = (taken_at_us - taken_at_us % former_us).saturating_sub(1);
-        let (mut current, mut previous) = (0, 0);
+        let mut current = 0;
+        let mut previous = 0;
         for (units, newest_us) in [(state.current, taken_at_us), (state.previous, before_us)] {
             if newest_us >= start_us {
                 current += units;
@@ -236,7 +237,8 @@ impl Counting for SlidingWindowCounter {
         if from_current + from_previous == 0 {
             return false;
         }
-        let (current, previous) = (view.current - from_current, view.previous - from_previous);
+        let current = view.current - from_current;
+        let previous = view.previous - from_previous;
         let taken_at_us =
             if view.pulled { view.at_us } else { state.taken_at_us.max(view.start_us) };
         *state = if current + previous == 0 {

@@ -248,7 +248,8 @@ impl Counting for SlidingWindowLog {
             return !stepped(state, now) && self.refund_entry(state, cost, charge.at, now);
         }
         self.drop_dead(state, now);
-        let (mut rest, returned) = (cost, !state.entries.is_empty());
+        let mut rest = cost;
+        let returned = !state.entries.is_empty();
         while let Some(newest) = state.entries.back_mut() {
             if newest.cost > rest {
                 newest.cost -= rest;

@@ -183,7 +183,8 @@ impl RuleEvaluation<'_> {
 
     /// Returns units; those of a charge only to the windows, buckets and entries that were charged.
     pub(super) fn refund(&mut self, check: &Check, now: Micros) {
-        let (cost, charged) = (self.cost, check.charged.as_ref());
+        let cost = self.cost;
+        let charged = check.charged.as_ref();
         let refund = |limit: &mut JudgedLimit<'_>| {
             let slot = match limit.name.part {
                 CounterPart::Slot(slot) => slot,
@@ -221,7 +222,8 @@ impl RuleEvaluation<'_> {
     /// The decisions, after this many units were reserved at each limit.
     pub(super) fn report(&mut self, outcome: Outcome, reserved: u64, now: Micros) -> Vec<Decision> {
         let block_ms = self.meters.block.map_or(0, |(_, block_ms)| block_ms);
-        let (blocked_ms, block_starts) = (self.blocked_ms.max(self.full_ms), self.block_starts);
+        let blocked_ms = self.blocked_ms.max(self.full_ms);
+        let block_starts = self.block_starts;
         let is_refund = self.is_refund;
         let report = |limit: &mut JudgedLimit<'_>| {
             let level = limit.meter.level(&mut limit.counter, now);

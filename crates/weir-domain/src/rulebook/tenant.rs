@@ -60,7 +60,8 @@ pub struct ApiKey {
 
 impl Default for TenantState {
     fn default() -> Self {
-        let (version, checks_per_second) = (0, None);
+        let version = 0;
+        let checks_per_second = None;
         Self { version, suspended: false, sampled: false, enforced: true, checks_per_second }
     }
 }

@@ -60,7 +60,8 @@ pub(super) fn keep_commit(
 
 fn keep(state: &GateState, check: &PendingCheck<'_>, failure: Failure, charge: Charge) {
     let possibly_run = (failure == Failure::PossiblyRun).then_some(check.started);
-    let (tenant, key) = (check.caller.tenant, check.caller.key);
+    let tenant = check.caller.tenant;
+    let key = check.caller.key;
     let dropped = state.charge_buffer.insert(BufferedCharge { tenant, key, charge, possibly_run });
     state.meters.buffered.count(BufferEvent::Buffered, 1);
     state.meters.buffered.count(BufferEvent::Dropped, dropped as u64);
@@ -82,7 +83,9 @@ fn with_own_key(state: &GateState, request: &Request) -> Request {
 /// Sends a charge. The tenant's ceiling was applied, and the statistics counted it, when its caller sent it.
 pub(crate) async fn send_charge(state: &GateState, charge: BufferedCharge) -> SentCharge {
     let Ok(book) = Caller::rulebook(state) else { return SentCharge::Failed(Box::new(charge)) };
-    let (tenant, key, at) = (charge.tenant, charge.key, state.clock.now());
+    let tenant = charge.tenant;
+    let key = charge.key;
+    let at = state.clock.now();
     let caller = Caller { tenant, key, book, at, wait_max: None, span: None };
     if !caller.book.enforced(tenant) {
         return SentCharge::Impossible;

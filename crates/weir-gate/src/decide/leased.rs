@@ -27,7 +27,8 @@ pub(super) async fn answer<'a>(state: &'a GateState, checks: &mut [PendingCheck<
 
 /// Answers the check with units of the lease, or attaches a request for units. Returns whether it attached a request.
 fn spend<'a>(state: &'a GateState, check: &mut PendingCheck<'a>) -> bool {
-    let (tenant, cost) = (check.caller.tenant, check.request.cost());
+    let tenant = check.caller.tenant;
+    let cost = check.request.cost();
     match state.leases.spend(tenant, check.charges(), cost, check.started) {
         LeaseOutcome::Admitted(decisions, window) => {
             state.meters.leased();

@@ -77,7 +77,8 @@ pub(crate) fn merged(requests: &[Request], matched: Vec<Matched>) -> (Matched, V
     let mut charges: Vec<(RuleCharge, u64, Origins)> = Vec::new();
     let mut denied = Vec::new();
     let mut allowed = None;
-    let (mut decides, mut missing) = (false, None);
+    let mut decides = false;
+    let mut missing = None;
     for (at, (request, matched)) in requests.iter().zip(matched).enumerate() {
         let looks = matches!(request.operation(), Operation::Peek | Operation::Inspect);
         let cost = if looks { 0 } else { request.cost() };

@@ -24,8 +24,10 @@ pub(super) async fn answer(state: &GateState, checks: &mut [PendingCheck<'_>]) {
 }
 
 fn degraded_answer(local_counters: &Local, check: &PendingCheck<'_>) -> CheckAnswer {
-    let (charges, template) = (check.charges(), check.template());
-    let (operation, cost) = (check.request.operation(), check.request.cost());
+    let charges = check.charges();
+    let template = check.template();
+    let operation = check.request.operation();
+    let cost = check.request.cost();
     let policy = |charge: &RuleCharge| charge.active.rule.on_store_failure();
     let denies =
         charges.iter().any(|charge| !charge.shadow() && policy(charge) == OnStoreFailure::Deny);

@@ -219,7 +219,8 @@ impl<'a> PendingCheck<'a> {
     }
 
     pub(super) fn template(&self) -> AnswerTemplate {
-        let (version, now) = (self.caller.book.version(), self.caller.at);
+        let version = self.caller.book.version();
+        let now = self.caller.at;
         match &self.matched {
             Matched::Denied(by) => AnswerTemplate::denied(by, version),
             Matched::Allowed(_) | Matched::Unmatched(_) | Matched::TooManyLimits => {
@@ -289,7 +290,8 @@ impl<'a> PendingCheck<'a> {
             _ => false,
         };
         let charged_at = self.charged_at.filter(|_| is_charged && self.origins.is_none())?;
-        let (charges, cost) = (self.charges(), self.request.cost());
+        let charges = self.charges();
+        let cost = self.request.cost();
         // The decisions of a first answer can be those of other rules.
         let is_of_charges = !charged_at.in_advance && decisions.len() == self.limit_count();
         let decisions = Some(decisions).filter(|_| is_of_charges);

@@ -32,7 +32,8 @@ struct SplitCheck<'c, 'a> {
 
 /// Answers the pending checks whose counters are at two places, in at most three calls of Redis for all of them.
 pub(super) async fn answer<'a>(state: &'a GateState, checks: &mut [PendingCheck<'a>]) {
-    let (mut split, mut turns) = (Vec::new(), Turns::default());
+    let mut split = Vec::new();
+    let mut turns = Turns::default();
     for check in checks.iter_mut().filter(|check| check.is_pending() && check.is_split()) {
         let limits = check.limit_count();
         let mut check = SplitCheck::new(check);
@@ -83,7 +84,8 @@ impl<'c, 'a> SplitCheck<'c, 'a> {
         if !self.check.is_leasable() {
             return;
         }
-        let (tenant, cost) = (self.check.caller.tenant, self.check.request.cost());
+        let tenant = self.check.caller.tenant;
+        let cost = self.check.request.cost();
         for part in &mut self.common {
             match state.leases.spend(tenant, &part.charges, cost, self.check.started) {
                 LeaseOutcome::Admitted(decisions, window) => {

@@ -149,7 +149,8 @@ impl Leases {
         }
         drop(shard);
         let LeaseWindow { ends, until, .. } = window;
-        let (charge, origin) = (charge.clone(), Origin::Return { units, ends });
+        let charge = charge.clone();
+        let origin = Origin::Return { units, ends };
         let holder = Holder::default();
         self.keep_unsettled(Unsettled { tenant, charge, origin, id: None, until, holder }, now);
     }

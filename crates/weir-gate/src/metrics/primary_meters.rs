@@ -28,7 +28,8 @@ fn push_calls(text: &mut String, primaries: &[PrimaryHealth]) {
          # TYPE {NAME} histogram\n"
     ));
     for PrimaryHealth { address, calls, .. } in primaries {
-        let (address, count) = (label(address), calls.count());
+        let address = label(address);
+        let count = calls.count();
         for (bound, count) in calls.cumulative() {
             let le = bound.as_secs_f64();
             line(format_args!("{NAME}_bucket{{primary={address:?},le=\"{le}\"}} {count}\n"));

@@ -55,7 +55,8 @@ impl FromRequestParts<GateState> for Exhauster {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &GateState) -> Result<Self, Problem> {
-        let (book, secret) = (Caller::rulebook(state)?, credential(&parts.headers, &parts.uri)?);
+        let book = Caller::rulebook(state)?;
+        let secret = credential(&parts.headers, &parts.uri)?;
         Caller::with_scope(state, book, secret, Scope::Exhaust).map(Self)
     }
 }
@@ -96,7 +97,8 @@ impl Caller {
             let detail = format!("this key lacks the scope `{}`", scope.as_str());
             return Err(Problem::forbidden(detail));
         }
-        let (tenant, key) = (caller.tenant, caller.key.id);
+        let tenant = caller.tenant;
+        let key = caller.key.id;
         Ok(Self { tenant, key, book, at, wait_max: None, span: None })
     }
 

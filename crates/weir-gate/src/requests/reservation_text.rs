@@ -99,7 +99,8 @@ impl ReservationText {
                 Some(Effect::Limits(limits)) => Some(Arc::clone(limits)),
                 _ => None,
             };
-            let (subject, spread) = (rule.subject, self.spread);
+            let subject = rule.subject;
+            let spread = self.spread;
             Some(RuleCharge { active, subject, spread, override_limits, own_cost: None })
         };
         let charges: Vec<_> = self.rules.iter().filter_map(charge).collect();
@@ -141,7 +142,8 @@ impl ReservationText {
         let mut rules = Vec::new();
         while !rest.0.is_empty() {
             let [has_override] = rest.take()?;
-            let (id, subject) = (RuleId::from_u128(rest.wide()?), SubjectKey(rest.wide()?));
+            let id = RuleId::from_u128(rest.wide()?);
+            let subject = SubjectKey(rest.wide()?);
             let override_key = match has_override {
                 0 => None,
                 1 => Some(SubjectKey(rest.wide()?)),
@@ -158,7 +160,8 @@ impl ReservationText {
             && names::namespace(&namespace).is_ok()
             && ends < EXACT_MAX
             && units <= COST_MAX;
-        let (spread, ends) = (SpreadKey::from_u64(spread), Micros(ends));
+        let spread = SpreadKey::from_u64(spread);
+        let ends = Micros(ends);
         let degraded = match degraded {
             0 => None,
             1 => Some(Degraded::Allow),

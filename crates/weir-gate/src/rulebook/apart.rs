@@ -14,7 +14,8 @@ pub(super) async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'st
 pub(super) async fn read<T: Send + 'static>(
     reading: impl Future<Output = T> + Send + 'static,
 ) -> Option<T> {
-    let (runtime, cancelled) = (Handle::current(), CancellationToken::new());
+    let runtime = Handle::current();
+    let cancelled = CancellationToken::new();
     let _guard = cancelled.clone().drop_guard();
     run(move || runtime.block_on(cancelled.run_until_cancelled(reading))).await.flatten()
 }

@@ -104,7 +104,8 @@ impl Follower {
     pub async fn run(mut self, redis: Client, stop: CancellationToken) {
         let wake = Arc::new(Notify::new());
         let listening = {
-            let (wake, state) = (Arc::clone(&wake), self.state.clone());
+            let wake = Arc::clone(&wake);
+            let state = self.state.clone();
             signal::follow(redis, stop.clone(), move |why| match why {
                 Wake::Refunded(subject) => state.denial_cache.invalidate(subject),
                 Wake::Reset(subject) => {
@@ -254,7 +255,8 @@ impl Follower {
         whole: bool,
         next: impl FnOnce(&mut RulebookCache, &Rulebook) -> Rulebook + Send + 'static,
     ) -> bool {
-        let (state, shared) = (self.state.clone(), self.cache.clone());
+        let state = self.state.clone();
+        let shared = self.cache.clone();
         apart::run(move || {
             let mut cache = shared.lock();
             // A load that was cancelled was possibly applied all the same.
@@ -290,10 +292,12 @@ impl Follower {
     }
 
     async fn start_from(&mut self, snapshot: Snapshot<CompiledTenants>) {
-        let (state, shared) = (self.state.clone(), self.cache.clone());
+        let state = self.state.clone();
+        let shared = self.cache.clone();
         let age_ms = u64::try_from(self.age_ms(&snapshot)).unwrap_or(0);
         let done = tokio::task::spawn_blocking(move || {
-            let (version, live_gates) = (snapshot.version, snapshot.live_gates);
+            let version = snapshot.version;
+            let live_gates = snapshot.live_gates;
             let (read, book) = RulebookCache::from_snapshot(snapshot);
             let mut cache = shared.lock();
             // Postgres has possibly answered in the meantime.
@@ -317,7 +321,8 @@ impl Follower {
     fn snapshot(&self) -> (SavedState, impl FnOnce() -> Snapshot<WholeTenants> + Send + 'static) {
         let live_gates = self.state.local.live_gates();
         let saved_at_ms = self.state.clock.now().as_millis();
-        let (present, cache) = (self.cache.lock().version(), self.cache.clone());
+        let present = self.cache.lock().version();
+        let cache = self.cache.clone();
         let state = self.state.clone();
         let take = move || {
             // A rulebook is put in force while the cache is locked, so the two belong together.

@@ -29,14 +29,16 @@ pub(crate) async fn load(
     let (send, receive) = mpsc::channel(1);
     let receive = Arc::new(Mutex::new(receive));
     let compiler = || {
-        let (receive, shared) = (Arc::clone(&receive), Arc::clone(&shared));
+        let receive = Arc::clone(&receive);
+        let shared = Arc::clone(&shared);
         apart::run(move || compile(&receive, &shared))
     };
     let reading = apart::read(async move { store.load_whole(ROWS_PER_PART, send).await });
     let (read, first, second) = tokio::join!(reading, compiler(), compiler());
     let (Some(read), Some(first), Some(second)) = (read, first, second) else { return Ok(None) };
     read?;
-    let (changes, mut tenants) = (first.0.or(second.0), first.1);
+    let changes = first.0.or(second.0);
+    let mut tenants = first.1;
     tenants.extend(second.1);
     Ok(changes.map(|changes| WholeRulebook { changes, tenants }))
 }
@@ -47,7 +49,9 @@ fn compile(
     shared: &RuleParts,
 ) -> (Option<RulebookChanges>, Vec<CompiledTenant>) {
     let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).blocking_recv();
-    let (none, mut head, mut compiled) = (TenantRules::default(), None, Vec::new());
+    let none = TenantRules::default();
+    let mut head = None;
+    let mut compiled = Vec::new();
     while let Some(mut part) = next() {
         let tenants = std::mem::take(&mut part.tenants).into_iter();
         compiled.extend(tenants.map(|tenant| CompiledTenant::after(&none, None, tenant, shared)));

@@ -219,7 +219,8 @@ impl TallyAccumulator {
         for (&tenant, counted) in &mut minute.tenants {
             for (name, namespace) in &mut counted.namespaces {
                 let name = self.intern(name);
-                let (requests, latencies) = (&namespace.requests, Some(&namespace.latencies));
+                let requests = &namespace.requests;
+                let latencies = Some(&namespace.latencies);
                 self.traffic.add(requests, &namespace.latencies);
                 self.count((tenant, None, Arc::clone(&name)), minute_ms, requests, latencies);
                 for (rule, counts) in &namespace.rules {

@@ -208,7 +208,8 @@ impl TenantCounts {
     /// Counts a check or record that no rule counted, by its reason.
     fn count_unmatched(&mut self, event: &DecisionEvent<'_>, records: bool) {
         let Some(reason) = event.unmatched() else { return };
-        let (allowed, recorded) = (u64::from(!records), u64::from(records));
+        let allowed = u64::from(!records);
+        let recorded = u64::from(records);
         let counts = TallyCounts { allowed, recorded, ..TallyCounts::default() };
         if reason == Unmatched::Namespace {
             let name = event.request().namespace();
@@ -325,7 +326,8 @@ impl NamespaceCounts {
             self.rules.entry(TENANT_RATE_RULE).or_default().denied += 1;
         }
         for decision in decisions {
-            let (passes, shadow) = (decision.passes, decision.shadow);
+            let passes = decision.passes;
+            let shadow = decision.shadow;
             let counts = TallyCounts {
                 allowed: u64::from(passes),
                 denied: u64::from(!passes && !shadow),

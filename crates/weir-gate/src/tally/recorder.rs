@@ -153,7 +153,8 @@ impl Recorder {
     }
 
     async fn turn(&mut self, with_sketches: bool, deadline: Duration) -> Result<(), StoreError> {
-        let (began, now) = (Instant::now(), self.state.clock.now());
+        let began = Instant::now();
+        let now = self.state.clock.now();
         let lost = self.accumulator.collect(&self.state.tally, now);
         self.state.meters.stats.collected(lost, self.accumulator.row_count());
         let traffic = std::mem::take(&mut self.accumulator.traffic);

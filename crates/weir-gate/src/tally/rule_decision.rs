@@ -48,7 +48,9 @@ fn outright<'a>(rule: &'a Arc<ActiveRule>, passes: bool, request: &'a Request) -
     let values = values.filter(|values| !values.is_empty());
     let subject = values.map(|values| subject_key(rule.rule.count_by(), &values));
     let retry_after_ms = if passes { Some(0) } else { None };
-    let (cost, shadow, refunded) = (request.cost(), false, false);
+    let cost = request.cost();
+    let shadow = false;
+    let refunded = false;
     RuleDecision { rule, request, cost, subject, shadow, passes, retry_after_ms, refunded }
 }
 
@@ -57,7 +59,9 @@ fn charged<'a>(
     request: &'a Request,
     limits: &mut std::slice::Iter<'_, LimitAnswer>,
 ) -> RuleDecision<'a> {
-    let (mut passes, mut refunded, mut retry_after_ms) = (true, false, Some(0));
+    let mut passes = true;
+    let mut refunded = false;
+    let mut retry_after_ms = Some(0);
     for limit in limits.by_ref().take(charge.limits().len()) {
         refunded |= limit.refunded == Some(true);
         if !limit.allowed {
@@ -67,7 +71,8 @@ fn charged<'a>(
         }
     }
     let subject = (!charge.active.rule.count_by().is_empty()).then_some(charge.subject);
-    let (rule, shadow) = (&charge.active, charge.shadow());
+    let rule = &charge.active;
+    let shadow = charge.shadow();
     let cost = charge.own_cost.map_or(request.cost(), |units| units.max(1));
     RuleDecision { rule, request, cost, subject, shadow, passes, retry_after_ms, refunded }
 }

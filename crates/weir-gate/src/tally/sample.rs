@@ -133,7 +133,8 @@ impl Sample {
 
     /// Takes the checks out, as a sample of their own.
     pub(super) fn split(&mut self) -> Self {
-        let (checks, bytes) = (std::mem::take(&mut self.checks), std::mem::take(&mut self.bytes));
+        let checks = std::mem::take(&mut self.checks);
+        let bytes = std::mem::take(&mut self.bytes);
         Self { plan: Arc::clone(&self.plan), checks, bytes, ..*self }
     }
 

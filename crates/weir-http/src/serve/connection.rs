@@ -136,7 +136,8 @@ impl Connection {
                 }
             }
         }
-        let (refusal, has_unread_bytes) = (stream.refusal(), stream.has_unread_bytes());
+        let refusal = stream.refusal();
+        let has_unread_bytes = stream.has_unread_bytes();
         let mut transport = stream.into_transport();
         if let Some(refusal) = refusal {
             settings.meters.malformed();
@@ -151,10 +152,13 @@ impl Connection {
 
     async fn http2(&self, transport: Transport) -> hyper::Result<()> {
         let settings = &self.shared.settings;
-        let (shared, state, peer) = (Arc::clone(&self.shared), Arc::clone(&self.state), self.peer);
+        let shared = Arc::clone(&self.shared);
+        let state = Arc::clone(&self.state);
+        let peer = self.peer;
         let budgets = Arc::clone(&self.budgets);
         let service = service_fn(move |request| {
-            let (shared, state) = (Arc::clone(&shared), Arc::clone(&state));
+            let shared = Arc::clone(&shared);
+            let state = Arc::clone(&state);
             let request = counted(request, &budgets);
             async move { answer(&shared, &state, peer, request).await }
         });

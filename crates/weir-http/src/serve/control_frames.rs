@@ -49,7 +49,8 @@ impl ControlFrames {
 
     /// Counts the frames of received bytes. Returns whether the client is within its allowance.
     pub(super) fn received(&mut self, bytes: &[u8], now: Instant) -> bool {
-        let (mut rest, mut is_within) = (bytes, true);
+        let mut rest = bytes;
+        let mut is_within = true;
         while let Some(kind) = self.received.next(&mut rest) {
             match kind {
                 DATA | CONTINUATION => {}

@@ -49,7 +49,8 @@ impl Http1Stream {
         bounds: HeadBounds,
         state: Arc<ConnectionState>,
     ) -> Self {
-        let (withheld, checked) = (Vec::new(), 0);
+        let withheld = Vec::new();
+        let checked = 0;
         Self { transport, state, bounds, expected: Expected::Head, withheld, checked, end: None }
     }
 

@@ -107,10 +107,12 @@ impl MigrateArgs {
             (&self.control_database_password, &self.control_database_password_file);
         let control_password =
             problems.password("WEIR_CONTROL_DATABASE_PASSWORD", direct.as_deref(), file.as_ref());
-        let (direct, file) = (&self.gate_database_password, &self.gate_database_password_file);
+        let direct = &self.gate_database_password;
+        let file = &self.gate_database_password_file;
         let gate_password =
             problems.password("WEIR_GATE_DATABASE_PASSWORD", direct.as_deref(), file.as_ref());
-        let (direct, file) = (&self.backup_database_password, &self.backup_database_password_file);
+        let direct = &self.backup_database_password;
+        let file = &self.backup_database_password_file;
         let backup_password =
             problems.password("WEIR_BACKUP_DATABASE_PASSWORD", direct.as_deref(), file.as_ref());
         problems.none()?;

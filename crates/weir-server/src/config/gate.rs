@@ -161,7 +161,8 @@ impl Problems {
         args: &GateArgs,
         database: &DatabaseArgs,
     ) -> SecretString {
-        let (direct, file) = (&args.gate_database_url, &args.gate_database_url_file);
+        let direct = &args.gate_database_url;
+        let file = &args.gate_database_url_file;
         let url = self.secret("WEIR_GATE_DATABASE_URL", direct.as_deref(), file.as_ref());
         self.postgres_url("WEIR_GATE_DATABASE_URL", url, database)
     }

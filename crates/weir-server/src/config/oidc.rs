@@ -64,7 +64,8 @@ impl OidcArgs {
             problems.add("WEIR_DASHBOARD_URL is missing: the provider sends browsers back to it");
             return None;
         };
-        let (secret, file) = (given(&self.oidc_client_secret), &self.oidc_client_secret_file);
+        let secret = given(&self.oidc_client_secret);
+        let file = &self.oidc_client_secret_file;
         let client_secret = if secret.is_none() && file.is_none() {
             None
         } else {

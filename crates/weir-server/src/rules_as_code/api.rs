@@ -215,7 +215,8 @@ async fn read<T: DeserializeOwned>(response: Response) -> anyhow::Result<T> {
 
 /// The problem of an answer that is an error.
 async fn problem(response: Response) -> anyhow::Result<ProblemBody> {
-    let (url, status) = (response.url().clone(), response.status());
+    let url = response.url().clone();
+    let status = response.status();
     let problem = response.json().await;
     problem.with_context(|| format!("{url} answered {status}, and not as Weir does"))
 }

@@ -30,8 +30,10 @@ pub async fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
     }
     print_valid(&args.output, &set.warnings(), &set.bounds())?;
     if !args.output.is_json() {
-        let (rules, profiles) = (set.rules().len(), set.profiles().len());
-        let (overrides, alerts) = (set.overrides().len(), set.alerts().len());
+        let rules = set.rules().len();
+        let profiles = set.profiles().len();
+        let overrides = set.overrides().len();
+        let alerts = set.alerts().len();
         let verb = if rules + profiles + overrides + alerts == 1 { "is" } else { "are" };
         say(&format!("{} {verb} valid", numbers(rules, profiles, overrides, alerts)))?;
     }

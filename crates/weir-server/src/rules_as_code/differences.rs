@@ -26,7 +26,8 @@ fn compare(path: &str, before: &Value, after: &Value, parts: &mut Vec<String>) {
             let keys: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
             for key in keys {
                 let of = |fields: &serde_json::Map<String, Value>| fields.get(key).cloned();
-                let (old, new) = (of(old).unwrap_or_default(), of(new).unwrap_or_default());
+                let old = of(old).unwrap_or_default();
+                let new = of(new).unwrap_or_default();
                 compare(&format!("{path}.{key}"), &old, &new, parts);
             }
         }
@@ -42,9 +43,11 @@ fn items(path: &str, old: &[Value], new: &[Value], parts: &mut Vec<String>) {
         pairs.take_while(|(old, new)| old == new).count()
     };
     let first = same(&mut old.iter().zip(new));
-    let (old, new) = (&old[first..], &new[first..]);
+    let old = &old[first..];
+    let new = &new[first..];
     let last = same(&mut old.iter().rev().zip(new.iter().rev()));
-    let (old, new) = (&old[..old.len() - last], &new[..new.len() - last]);
+    let old = &old[..old.len() - last];
+    let new = &new[..new.len() - last];
     for at in 0..old.len().max(new.len()) {
         let of = |items: &[Value]| items.get(at).cloned().unwrap_or_default();
         compare(&format!("{path}[{}]", first + at), &of(old), &of(new), parts);

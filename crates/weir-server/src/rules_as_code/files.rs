@@ -76,7 +76,8 @@ fn collect(folder: &Path, root: &Path, paths: &mut Vec<PathBuf>) -> anyhow::Resu
     let entries = folder.read_dir().with_context(|| format!("read {}", folder.display()))?;
     for entry in entries {
         let entry = entry.with_context(|| format!("read {}", folder.display()))?;
-        let (path, kind) = (entry.path(), entry.file_type()?);
+        let path = entry.path();
+        let kind = entry.file_type()?;
         let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
         let extension = path.extension().and_then(|extension| extension.to_str());
         if kind.is_dir() && !is_hidden {

@@ -39,7 +39,8 @@ struct EnvoyArgs {
 
 pub fn run(args: &ImportArgs) -> anyhow::Result<Outcome> {
     let From::Envoy(args) = &args.from;
-    let (mut objects, mut outcome) = (Objects::default(), Outcome::Done);
+    let mut objects = Objects::default();
+    let mut outcome = Outcome::Done;
     for file in &args.files {
         let import = match envoy::import(&source(file)?, args.lossy) {
             Ok(import) => import,

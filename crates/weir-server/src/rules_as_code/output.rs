@@ -121,7 +121,8 @@ pub fn print_valid(
 ) -> anyhow::Result<()> {
     if output.is_json() {
         let list = |findings: &[Finding]| findings.iter().map(finding).collect::<Vec<_>>();
-        let (warnings, bounds) = (list(warnings), list(bounds));
+        let warnings = list(warnings);
+        let bounds = list(bounds);
         return say_json(&json!({ "errors": [], "warnings": warnings, "bounds": bounds }));
     }
     print_marked("warning", warnings);

@@ -30,7 +30,8 @@ pub(super) async fn confirm(args: &AccountArgs) -> anyhow::Result<()> {
     }
     let now = edge::clock().now();
     let token = format!("signup_{}", URL_SAFE_NO_PAD.encode(edge::random_bytes::<32>()));
-    let (digest, expires_at) = (weir_control::signup_digest(&token), now.plus_ms(TOKEN_MS));
+    let digest = weir_control::signup_digest(&token);
+    let expires_at = now.plus_ms(TOKEN_MS);
     let issued = tx.signups().issue(email.as_str(), &digest, now, expires_at).await;
     let signup = issued.context("issue the token")?;
     let signup = signup.with_context(|| format!("no pending sign-up of {email}"))?;

@@ -130,7 +130,8 @@ pub(crate) async fn verify(
         report.broken = Some(ChainBreak::Purge(unsigned(head.purged_seq)));
         return Ok(report);
     }
-    let (mut seq, mut hash) = (head.purged_seq, head.purged_hash);
+    let mut seq = head.purged_seq;
+    let mut hash = head.purged_hash;
     loop {
         let links = links(conn, chain, seq, &hash).await?;
         if links.is_empty() {

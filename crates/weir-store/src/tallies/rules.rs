@@ -67,7 +67,8 @@ impl Tallies<'_> {
         let Some(first) = rows.first() else {
             return Err(StoreError::corrupt("a list without freshness"));
         };
-        let (as_of, dropped) = (timestamp(first.as_of), unsigned(first.dropped));
+        let as_of = timestamp(first.as_of);
+        let dropped = unsigned(first.dropped);
         let mut counts: HashMap<RuleId, Vec<TallyCounts>> = HashMap::new();
         for row in rows {
             let slot = row.slot.and_then(|slot| usize::try_from(slot - 1).ok());

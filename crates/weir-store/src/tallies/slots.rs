@@ -28,7 +28,8 @@ pub(super) fn series(
     let Some(first) = rows.first() else {
         return Err(StoreError::corrupt("a series without freshness"));
     };
-    let (as_of, dropped) = (timestamp(first.as_of), unsigned(first.dropped));
+    let as_of = timestamp(first.as_of);
+    let dropped = unsigned(first.dropped);
     let mut counts = vec![TallyCounts::default(); length];
     for row in rows {
         let slot = row.slot.and_then(|slot| usize::try_from(slot - 1).ok());

@@ -65,7 +65,8 @@ impl Tallies<'_> {
         .await?;
         let mut found: BTreeMap<String, UnmatchedTally> = BTreeMap::new();
         for row in rows {
-            let (rule, checks) = (RuleId::from_u128(row.rule_id.as_u128()), unsigned(row.checks));
+            let rule = RuleId::from_u128(row.rule_id.as_u128());
+            let checks = unsigned(row.checks);
             let tally = found.entry(row.namespace).or_default();
             match rule {
                 UNMATCHED_RULE => tally.unmatched = checks,

@@ -42,7 +42,6 @@ impl TopSubjects<'_> {
     /// Returns the spans with denials of a subject, and those in which denials of it can be missing. The counts of whole rules are
     /// exact, so what they have more than all subjects of the sketches together is the most that can be missing. If the sketch
     /// of a process run is complete, at most its floor is missing for each rule.
-    #[expect(clippy::too_many_lines, reason = "one statement, checked as a whole")]
     pub async fn history(
         self,
         filter: &HistoryFilter,

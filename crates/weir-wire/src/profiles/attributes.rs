@@ -166,7 +166,8 @@ impl TryFrom<AttributeFields> for AttributeBody {
 
     fn try_from(mut fields: AttributeFields) -> Result<Self, String> {
         fields.without_effect()?;
-        let (hash, default) = (fields.hash.unwrap_or(false), fields.default.take());
+        let hash = fields.hash.unwrap_or(false);
+        let default = fields.default.take();
         let fold = fields.fold.as_deref().map_or_else(every_fold, set);
         let mut name = || fields.name.take().ok_or("`name` is missing".to_owned());
         Ok(match fields.from {

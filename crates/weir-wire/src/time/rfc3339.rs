@@ -7,8 +7,10 @@ pub fn text(ms: i64) -> String {
     let ms = ms.clamp(MIN_MS, MAX_MS);
     let (year, month, day) = date(ms.div_euclid(DAY_MS));
     let in_day = ms.rem_euclid(DAY_MS);
-    let (hour, minute) = (in_day / HOUR_MS, in_day / MINUTE_MS % 60);
-    let (second, fraction) = (in_day / 1000 % 60, in_day % 1000);
+    let hour = in_day / HOUR_MS;
+    let minute = in_day / MINUTE_MS % 60;
+    let second = in_day / 1000 % 60;
+    let fraction = in_day % 1000;
     let mut text = format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}");
     if fraction > 0 {
         text.push_str(format!(".{fraction:03}").trim_end_matches('0'));
@@ -91,7 +93,8 @@ fn skip(rest: &mut &[u8], any: &[u8]) -> Option<u8> {
 /// this arithmetic begin in March, so that a leap day is the last day of its year.
 fn date(days: i64) -> (i64, i64, i64) {
     let days = days + DAYS_BEFORE_EPOCH;
-    let (era, day) = (days.div_euclid(DAYS_OF_ERA), days.rem_euclid(DAYS_OF_ERA));
+    let era = days.div_euclid(DAYS_OF_ERA);
+    let day = days.rem_euclid(DAYS_OF_ERA);
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
     let day = day - (year * 365 + year / 4 - year / 100);
     let month = (day * 5 + 2) / 153;
@@ -103,7 +106,8 @@ fn date(days: i64) -> (i64, i64, i64) {
 /// The number of days from 1970-01-01 to a date; the reverse of [`date`] for dates that exist.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = year - i64::from(month <= 2);
-    let (era, year) = (year.div_euclid(400), year.rem_euclid(400));
+    let era = year.div_euclid(400);
+    let year = year.rem_euclid(400);
     let month = if month > 2 { month - 3 } else { month + 9 };
     let day = (month * 153 + 2) / 5 + day - 1;
     era * DAYS_OF_ERA + year * 365 + year / 4 - year / 100 + day - DAYS_BEFORE_EPOCH

@@ -50,7 +50,8 @@ pub(super) async fn rules_of(
     let rows = change.tx.rules().of_set(change.caller.tenant_id, &namespaces, &body.set).await?;
     let by_name: HashMap<_, _> =
         rows.iter().map(|row| ((row.namespace.as_str(), row.name.as_str()), row)).collect();
-    let (mut rules, mut wrong) = (Vec::new(), Vec::new());
+    let mut rules = Vec::new();
+    let mut wrong = Vec::new();
     for (at, wanted) in body.overrides.iter().enumerate() {
         match by_name.get(&(wanted.namespace.as_str(), wanted.rule.as_str())) {
             Some(row) => rules.push((row.id, CheckedRule::stored(row)?.rule)),
@@ -70,7 +71,8 @@ pub(super) async fn plan(
     rules: &[(RuleId, Rule)],
     answer: &mut ApplyAnswer,
 ) -> Result<Plan, ControlError> {
-    let (mut wanted, mut wrong) = (Vec::new(), Vec::new());
+    let mut wanted = Vec::new();
+    let mut wrong = Vec::new();
     for (at, one) in body.overrides.iter().enumerate() {
         let (id, rule) = &rules[at];
         let expired = one.expires_at.is_some_and(|expires_at| expires_at.0 <= change.now);

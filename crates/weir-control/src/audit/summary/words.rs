@@ -39,7 +39,8 @@ pub(super) fn limit_change(before: &LimitBody, after: &LimitBody) -> String {
 }
 
 pub(super) fn condition(condition: &ConditionBody) -> String {
-    let (name, op) = (&condition.attribute, condition.op.title());
+    let name = &condition.attribute;
+    let op = condition.op.title();
     match &condition.value {
         None => format!("{name} {op}"),
         Some(OperandBody::One(text)) => format!("{name} {op} {text}"),

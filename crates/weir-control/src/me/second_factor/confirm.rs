@@ -27,7 +27,8 @@ pub(crate) async fn confirm(
     person: Person,
     Json(body): Json<PresentCode>,
 ) -> Result<Json<RecoveryCodes>, ControlError> {
-    let (throttle, now) = (&control.auth.login_throttle, control.clock.now());
+    let throttle = &control.auth.login_throttle;
+    let now = control.clock.now();
     let attempt = Attempt::second_factor(person.user_id);
     throttle.admit(&attempt, now).await.map_err(login_throttle::too_many_attempts)?;
     let mut tx = person.begin(&control, "me.second_factor.confirm").await?;

@@ -41,7 +41,8 @@ pub(crate) async fn start(
     Query(StartQuery { next }): Query<StartQuery>,
 ) -> Result<Response, ControlError> {
     let Some(provider) = &control.provider else { return Err(Problem::not_found().into()) };
-    let (throttle, now) = (&control.auth.login_throttle, control.clock.now());
+    let throttle = &control.auth.login_throttle;
+    let now = control.clock.now();
     let attempt = Attempt::at_provider(origin.peer);
     throttle.admit(&attempt, now).await.map_err(login_throttle::too_many_attempts)?;
     let begun = Begun::new(next, &control.random);

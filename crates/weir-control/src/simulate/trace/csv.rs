@@ -60,7 +60,8 @@ impl Head {
     pub(super) fn line(&self, line: usize, text: &str) -> Result<TracedCheck, TraceError> {
         let fields = fields(line, text, self.separator)?;
         if fields.len() != self.columns.len() {
-            let (has, needs) = (fields.len(), self.columns.len());
+            let has = fields.len();
+            let needs = self.columns.len();
             let column = fields.get(needs).map_or(text.chars().count() + 1, |field| field.column);
             return Err(TraceError::at(line, column, format!("has {has} fields, and not {needs}")));
         }

@@ -85,7 +85,8 @@ fn announced(alert: &AlertEvent) -> Option<String> {
     let last = if let Some(percent) = number("threshold_percent") {
         format!("{} at {percent}%", label(&subject(&alert.data)?))
     } else {
-        let (denied, checks) = (number("denied")?, number("checks")?);
+        let denied = number("denied")?;
+        let checks = number("checks")?;
         format!("{}% of {} checks denied", denied * 100 / checks.max(1), grouped(checks))
     };
     Some(match (alert.firings, alert.subjects) {

@@ -110,7 +110,8 @@ impl Live {
             Some(watched) => watched.streams.keys().copied().collect(),
             None => return Ok(Vec::new()),
         };
-        let (mut users, mut keys) = (Vec::new(), Vec::new());
+        let mut users = Vec::new();
+        let mut keys = Vec::new();
         for watcher in &watchers {
             match watcher {
                 Watcher::Person(id) => users.push(*id),

@@ -142,7 +142,8 @@ impl<'a> Part<'a> {
             own.filter(|decision| !decision.allowed).count() == 0 && charge.shadow()
         });
         let charged: Vec<_> = charged.map(|charge| charge.active.id).collect();
-        let (tenant, namespace) = (self.caller.tenant, self.namespace);
+        let tenant = self.caller.tenant;
+        let namespace = self.namespace;
         let recorded = state.limiter.record_denial(tenant, namespace, idempotency, &charged);
         if recorded.await.is_err() {
             self.taken.clear();

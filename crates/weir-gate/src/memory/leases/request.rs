@@ -88,10 +88,12 @@ impl<'a> LeaseRequest<'a> {
         self.settled = true;
         let &[decision] = decisions.as_slice() else { return decisions };
         let [limit] = self.charge.limits() else { return decisions };
-        let (algorithm, reset_after_ms) = (&limit.algorithm, decision.reset_after_ms);
+        let algorithm = &limit.algorithm;
+        let reset_after_ms = decision.reset_after_ms;
         let until = self.asked_at + LeaseWindow::lasts(algorithm, reset_after_ms);
         let ends = LeaseWindow::ends(algorithm, at, reset_after_ms);
-        let (surplus, key) = (self.units - self.cost, self.key());
+        let surplus = self.units - self.cost;
+        let key = self.key();
         let mut shard = self.store.shards.of(key.0);
         if shard.resets != self.resets {
             // The units were possibly taken before the reset.
@@ -111,8 +113,10 @@ impl<'a> LeaseRequest<'a> {
             return decision.map_or(decisions, |decision| vec![decision]);
         }
         if surplus > 0 {
-            let (tenant, charge) = (self.tenant, self.charge.clone());
-            let (origin, holder) = (Origin::Return { units: surplus, ends }, self.holder.clone());
+            let tenant = self.tenant;
+            let charge = self.charge.clone();
+            let origin = Origin::Return { units: surplus, ends };
+            let holder = self.holder.clone();
             let until = until + LeaseWindow::returned_for(algorithm);
             unsettled.push(Unsettled { tenant, charge, origin, id: None, until, holder });
         }
@@ -138,9 +142,11 @@ impl Drop for LeaseRequest<'_> {
             lease.release();
         }
         if !self.settled && self.asks_for_more() && shard.resets == self.resets {
-            let (tenant, charge) = (self.tenant, self.charge.clone());
+            let tenant = self.tenant;
+            let charge = self.charge.clone();
             let origin = Origin::Unanswered { units: self.units, cost: self.cost };
-            let (until, holder) = (self.asked_at + TRIED_FOR, self.holder.clone());
+            let until = self.asked_at + TRIED_FOR;
+            let holder = self.holder.clone();
             let id = Some(self.id);
             shard.unsettled.push(Unsettled { tenant, charge, origin, id, until, holder });
         }

@@ -84,7 +84,8 @@ impl Unsettled {
             (units, at)
         };
         let [limit] = self.charge.limits() else { return None };
-        let (algorithm, reset_after_ms) = (&limit.algorithm, decision.reset_after_ms);
+        let algorithm = &limit.algorithm;
+        let reset_after_ms = decision.reset_after_ms;
         let until = now
             + LeaseWindow::lasts(algorithm, reset_after_ms)
             + LeaseWindow::returned_for(algorithm);
@@ -100,7 +101,8 @@ impl Unsettled {
             Origin::Unanswered { units, .. } => (Operation::Consume, units),
         };
         let idempotency = self.id.map(|id| ids.idempotency(id));
-        let (tenant, namespace) = (self.tenant, self.charge.active.rule.namespace());
+        let tenant = self.tenant;
+        let namespace = self.charge.active.rule.namespace();
         let rules = std::slice::from_ref(&self.charge);
         Asked {
             tenant,

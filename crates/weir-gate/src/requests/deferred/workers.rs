@@ -77,7 +77,8 @@ pub(super) fn wake(state: &GateState, deferral: &Arc<Deferral>, tenant: TenantId
     let places = Arc::new(Semaphore::new(AT_ONCE_PER_TENANT));
     let worker = Arc::new(Worker { places, changed: Notify::new() });
     tenants.insert(tenant, Arc::clone(&worker));
-    let (state, deferral) = (state.clone(), Arc::clone(deferral));
+    let state = state.clone();
+    let deferral = Arc::clone(deferral);
     workers.tasks.spawn(async move { serve(&state, &deferral, tenant, &worker).await });
 }
 
@@ -102,7 +103,8 @@ pub(super) async fn attempt_now(
         return None;
     };
     let (send, receive) = oneshot::channel();
-    let (state, deferral) = (state.clone(), Arc::clone(deferral));
+    let state = state.clone();
+    let deferral = Arc::clone(deferral);
     workers.tasks.spawn(async move {
         let done = finish(&state, &deferral, tenant, (of_gate, of_tenant), taken).await;
         worker.changed.notify_one();
@@ -125,7 +127,8 @@ async fn serve(
         let pause = match deferral.jobs.take(tenant, 1).await {
             Ok(taken) => match taken.jobs.into_iter().next() {
                 Some(job) => {
-                    let (state, deferral) = (state.clone(), Arc::clone(deferral));
+                    let state = state.clone();
+                    let deferral = Arc::clone(deferral);
                     let worker = Arc::clone(worker);
                     workers.tasks.spawn(async move {
                         finish(&state, &deferral, tenant, places, job).await;

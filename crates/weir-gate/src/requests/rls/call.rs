@@ -58,7 +58,8 @@ impl Call {
             None if names::namespace(&message.domain).is_ok()
                 && caller.book.namespace(caller.tenant, &message.domain).is_some() =>
             {
-                let (namespace, descriptors) = (message.domain.as_str(), Descriptors::Separate);
+                let namespace = message.domain.as_str();
+                let descriptors = Descriptors::Separate;
                 Domain { namespace, descriptors, rename: &NO_NAMES }
             }
             None => {

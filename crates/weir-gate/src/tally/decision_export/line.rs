@@ -37,7 +37,8 @@ struct ExportedRule<'a> {
 
 /// The JSON of a decision, without the end of the line.
 pub(super) fn of(event: &DecisionEvent<'_>, subjects: ShownSubjects) -> String {
-    let (request, answer) = (event.request(), event.answer);
+    let request = event.request();
+    let answer = event.answer;
     let rules = decisions(event).into_iter().map(|decision| ExportedRule {
         rule: decision.rule.rule.name(),
         allowed: decision.passes,
