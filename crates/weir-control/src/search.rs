@@ -112,7 +112,7 @@ async fn rules(
 ) -> Result<Vec<SearchHit>, ControlError> {
     let id = text.parse::<RuleId>().ok();
     let search = Some(text.to_owned()).filter(|_| id.is_none());
-    let rows = rules_with(tx, tenant_id, only, (search, id.map(|id| vec![id]))).await?;
+    let rows = rules_with(tx, tenant_id, only, search, id.map(|id| vec![id])).await?;
     let hit = |row: RuleRow| SearchHit {
         kind: SearchKind::Rule,
         id: Some(row.id.to_string()),
@@ -127,7 +127,8 @@ async fn rules_with(
     tx: &mut Tx,
     tenant_id: TenantId,
     only: Option<&[String]>,
-    (search, ids): (Option<String>, Option<Vec<RuleId>>),
+    search: Option<String>,
+    ids: Option<Vec<RuleId>>,
 ) -> Result<Vec<RuleRow>, ControlError> {
     let namespaces = only.map(<[String]>::to_vec);
     let filter = RuleFilter { namespaces, search, ids, has: None };
@@ -150,7 +151,7 @@ async fn overrides(
         return Ok(Vec::new());
     }
     let ids = rows.iter().map(|row| row.rule_id).collect();
-    let named = rules_with(tx, tenant_id, only, (None, Some(ids))).await?;
+    let named = rules_with(tx, tenant_id, only, None, Some(ids)).await?;
     let names: HashMap<_, _> = named.into_iter().map(|row| (row.id, row.name)).collect();
     let hits = rows.into_iter().map(|row| SearchHit {
         kind: SearchKind::Override,

@@ -94,7 +94,7 @@ impl Settings {
         let mail = args.mail.parse(&mut problems);
         let oidc = args.oidc.parse(&mut problems, args.mail.dashboard_url.as_deref());
         let shared = (listener.clone(), plane(database_url), redis.clone());
-        let control = args.control.parse(&mut problems, runs_control, shared, (mail, oidc));
+        let control = args.control.parse(&mut problems, runs_control, shared, mail, oidc);
         let shared = (listener.clone(), plane(gate_database_url), redis);
         let reach = control.as_ref().map(|control| control.webhook_reach).unwrap_or_default();
         let gate = args.gate.parse(&mut problems, shared, redis_budget, reach);

@@ -173,7 +173,8 @@ impl<'t> Deliveries<'t> {
     pub async fn again(
         self,
         tenant_id: TenantId,
-        (webhook_id, id): (WebhookId, DeliveryId),
+        webhook_id: WebhookId,
+        id: DeliveryId,
         now: Timestamp,
     ) -> Result<Option<DeliveryRow>, StoreError> {
         query_deliveries!(

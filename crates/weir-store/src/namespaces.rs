@@ -63,7 +63,7 @@ impl<'t> Namespaces<'t> {
     /// Returns a namespace. One that nobody wrote has the default settings and revision 0.
     pub async fn find(self, tenant_id: TenantId, name: &str) -> Result<NamespaceRow, StoreError> {
         let only = [name.to_owned()];
-        let found = select(self.conn, tenant_id, (None, Some(&only)), 1).await?.pop();
+        let found = select(self.conn, tenant_id, None, Some(&only), 1).await?.pop();
         Ok(found.unwrap_or_else(|| NamespaceRow {
             name: name.to_owned(),
             rules: 0,
@@ -81,7 +81,7 @@ impl<'t> Namespaces<'t> {
         page: &Page<String>,
     ) -> Result<Listing<NamespaceRow>, StoreError> {
         let after = page.after.as_deref();
-        Ok(page.listing(select(self.conn, tenant_id, (after, only), page.fetch()).await?))
+        Ok(page.listing(select(self.conn, tenant_id, after, only, page.fetch()).await?))
     }
 
     /// Returns the number of namespaces of a tenant whose counters are spread.
@@ -177,7 +177,8 @@ fn spread((tenant_id, name, spread_by): (Uuid, String, Vec<String>)) -> Spread {
 async fn select(
     conn: &mut PooledConnection,
     tenant_id: TenantId,
-    (after, only): (Option<&str>, Option<&[String]>),
+    after: Option<&str>,
+    only: Option<&[String]>,
     limit: i64,
 ) -> Result<Vec<NamespaceRow>, StoreError> {
     let rows = sqlx::query_as!(

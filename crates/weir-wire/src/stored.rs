@@ -255,7 +255,7 @@ impl StoredTenant {
                 }),
             }
         }
-        let rules = before.with_changes((state, spread), keys, rules, parts);
+        let rules = before.with_changes(state, spread, keys, rules, parts);
         (rules.with_profiles(profiles), left_out)
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn note(control: &ControlState, person: &Person, now: Timestamp) {
     let worker = control.clone();
     let user_id = person.user_id;
     control.local.sightings.run(async move {
-        if let Err(error) = record(&worker, user_id, of_tenant, (now, after)).await {
+        if let Err(error) = record(&worker, user_id, of_tenant, now, after).await {
             tracing::debug!(%error, "could not record the last request of a person");
         }
     });
@@ -31,7 +31,8 @@ async fn record(
     control: &ControlState,
     user_id: UserId,
     of_tenant: Option<Membership>,
-    (now, after): (Timestamp, Timestamp),
+    now: Timestamp,
+    after: Timestamp,
 ) -> Result<(), StoreError> {
     let mut tx = control.store.begin("users.seen", Scope::User(user_id)).await?;
     tx.users().seen(user_id, now, after).await?;

@@ -93,7 +93,8 @@ impl Rules {
         &self,
         tx: &mut Tx,
         caller: &Caller,
-        (from, to): (Timestamp, Timestamp),
+        from: Timestamp,
+        to: Timestamp,
     ) -> Result<Checks, ControlError> {
         if from >= to {
             let reason = "must be before `to`, and before now";

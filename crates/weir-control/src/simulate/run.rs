@@ -51,7 +51,7 @@ pub(crate) async fn simulate(
             let from =
                 body.from.map_or(to.plus_ms(-HOUR_MS), |from| from.0).max(Timestamp::default());
             let mut tx = control.reading("samples.find", &caller).await?;
-            rules.recorded(&mut tx, &caller, (from, to)).await?
+            rules.recorded(&mut tx, &caller, from, to).await?
         }
     };
     let asked = (body.from.map(|time| time.0), body.to.map(|time| time.0));

@@ -28,5 +28,5 @@ pub(crate) async fn block(
 ) -> Result<Response, ControlError> {
     let mut change = control.change("subjects.block", caller, once).await?;
     let target = Target::load(&mut change, &body.rule_id, body.subject, body.for_s).await?;
-    target.write(&control, change, (None, Some(Action::Deny)), body.reason).await
+    target.write(&control, change, None, Some(Action::Deny), body.reason).await
 }

@@ -38,7 +38,7 @@ pub(crate) async fn raise(
     let target = Target::load(&mut change, &body.rule_id, body.subject, body.for_s).await?;
     let limits = target.limits(change.now)?.into_iter().map(|limit| times(limit, factor));
     let limits = limits.collect::<Result<Vec<_>, _>>()?;
-    target.write(&control, change, (Some(limits), None), body.reason).await
+    target.write(&control, change, Some(limits), None, body.reason).await
 }
 
 /// The multiple of a limit, or the problem that it exceeds a bound of its algorithm.

@@ -102,7 +102,8 @@ impl Target {
         self,
         control: &ControlState,
         mut change: Change,
-        (limits, action): (Option<Vec<LimitBody>>, Option<words::Action>),
+        limits: Option<Vec<LimitBody>>,
+        action: Option<words::Action>,
         reason: Option<String>,
     ) -> Result<Response, ControlError> {
         let body = OverrideBody {

@@ -34,7 +34,7 @@ pub(crate) async fn again(
     let mut change = control.change("deliveries.retry", caller, Once::not_stored()).await?;
     let tenant_id = change.caller.tenant_id;
     let now = change.now;
-    let row = change.tx.deliveries().again(tenant_id, (webhook_id, id), now).await?;
+    let row = change.tx.deliveries().again(tenant_id, webhook_id, id, now).await?;
     let delivery = webhooks::delivery(row.ok_or_else(Problem::not_found)?);
     change.audit("delivery.retry", Object::new("delivery", &id), None, None);
     change.answer(StatusCode::ACCEPTED, &delivery).await

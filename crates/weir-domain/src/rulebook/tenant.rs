@@ -75,7 +75,7 @@ impl TenantRules {
     ) -> Self {
         let rules = rules.into_iter().map(|rule| (rule.id, Some(rule)));
         let spread = SpreadNamespaces::new();
-        Self::default().with_changes((state, spread), keys, rules, &RuleParts::default())
+        Self::default().with_changes(state, spread, keys, rules, &RuleParts::default())
     }
 
     /// This part with other settings and keys, and with some rules replaced (`None`: removed). Rules and namespaces that did
@@ -83,7 +83,8 @@ impl TenantRules {
     #[must_use]
     pub fn with_changes(
         &self,
-        (state, spread): (TenantState, SpreadNamespaces),
+        state: TenantState,
+        spread: SpreadNamespaces,
         keys: Vec<(KeyDigest, ApiKey)>,
         changes: impl IntoIterator<Item = (RuleId, Option<ActiveRule>)>,
         parts: &RuleParts,

@@ -122,7 +122,8 @@ pub(crate) async fn commit(
     state: &GateState,
     caller: &Caller,
     reservation: &ReservationText,
-    (cost, late): (u64, Option<&Request>),
+    cost: u64,
+    late: Option<&Request>,
 ) -> Result<Committed, Refused> {
     let started = Instant::now();
     let charges = reservation.charges(&caller.book, caller.tenant, caller.at);

@@ -119,19 +119,25 @@ impl Leases {
         let units = if lease.has_other_holders() { cost } else { lease.next_units(cost, now) };
         let id = self.0.ids.next();
         lease.take(id);
-        LeaseOutcome::Take(LeaseRequest::new(
-            &self.0,
-            (tenant, charge.clone()),
-            (units, cost),
-            (id, resets, now),
-            lease.holder().clone(),
-        ))
+        LeaseOutcome::Take(LeaseRequest {
+            store: &self.0,
+            tenant,
+            charge: charge.clone(),
+            units,
+            cost,
+            id,
+            resets,
+            asked_at: now,
+            holder: lease.holder().clone(),
+            settled: false,
+        })
     }
 
     /// Takes back units of a window that a check did not use: into the lease, or else to be returned to Redis.
     pub(crate) fn put_back(
         &self,
-        (tenant, charge): (TenantId, &RuleCharge),
+        tenant: TenantId,
+        charge: &RuleCharge,
         units: u64,
         window: LeaseWindow,
         now: Instant,

@@ -120,7 +120,7 @@ async fn settle(state: GateState, caller: Caller, body: CommitBody) -> Result<Re
     };
     let cost = body.cost;
     let committing = RunToCompletion::new(async move {
-        match decide::commit(&state, &caller, &reservation, (cost, late.as_ref())).await {
+        match decide::commit(&state, &caller, &reservation, cost, late.as_ref()).await {
             Err(Refused::NotOpen) => record_late(&state, &caller, cost, late).await,
             Ok(committed) => Ok(Settled { committed, late: false }),
             Err(refused) => Err(refused),

@@ -234,7 +234,7 @@ impl TenantCounts {
                     enforced: u64::from(!decision.passes && !decision.shadow),
                     shadow: u64::from(!decision.passes && decision.shadow),
                 };
-                sketch.add((decision.rule.id, subject), 1, denied, |text| {
+                sketch.add(decision.rule.id, subject, 1, denied, |text| {
                     write_subject(text, decision.rule, decision.request);
                 });
             }

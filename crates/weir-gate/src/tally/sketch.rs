@@ -43,7 +43,8 @@ impl Sketch {
     /// Counts checks of a subject. `write` writes the text of a new one.
     pub(super) fn add(
         &mut self,
-        (rule, subject): (RuleId, SubjectKey),
+        rule: RuleId,
+        subject: SubjectKey,
         checks: u64,
         denied: Denials,
         write: impl FnOnce(&mut String),
@@ -87,7 +88,7 @@ impl Sketch {
     pub(super) fn absorb(&mut self, other: &Self) {
         self.floor_before += other.floor();
         for (slot, checks) in other.slots() {
-            self.add((slot.rule, slot.subject), checks, slot.denied, |text| {
+            self.add(slot.rule, slot.subject, checks, slot.denied, |text| {
                 text.push_str(&slot.text);
             });
         }
@@ -160,7 +161,7 @@ mod tests {
                     _ => rare,
                 };
                 let denied = Denials { enforced: u64::from(part % 2 == 0), shadow: 0 };
-                sketch.add((rule(), SubjectKey(subject)), 1, denied, |text| text.push('x'));
+                sketch.add(rule(), SubjectKey(subject), 1, denied, |text| text.push('x'));
                 total += 1;
             }
             all.absorb(&sketch);
@@ -180,7 +181,7 @@ mod tests {
         let mut sketch = Sketch::default();
         for at in 0..1_000_u128 {
             let denied = Denials { enforced: 0, shadow: u64::from(at % 20 == 0) };
-            sketch.add((rule(), SubjectKey(at % 10)), 1, denied, |_| {});
+            sketch.add(rule(), SubjectKey(at % 10), 1, denied, |_| {});
         }
         assert_eq!(sketch.floor(), 0);
         assert!((0..10).all(|subject| count_of(&sketch, subject) == Some(100)));

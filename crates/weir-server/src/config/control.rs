@@ -69,7 +69,8 @@ impl ControlArgs {
         problems: &mut Problems,
         signs: bool,
         shared: (ListenerSettings, DatabaseSettings, Option<Client>),
-        (mail, oidc): (Option<MailSettings>, Option<OidcSettings>),
+        mail: Option<MailSettings>,
+        oidc: Option<OidcSettings>,
     ) -> Option<ControlSettings> {
         let (listener, database, redis) = shared;
         let listen = problems.address("WEIR_CONTROL_ADDR", &self.control_addr);

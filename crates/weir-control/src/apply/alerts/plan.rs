@@ -57,7 +57,7 @@ impl Plan {
             let found = stored(&rows, &wanted.name, body);
             match (targets.checked(wanted), found) {
                 (Ok(after), Ok(before)) => {
-                    if let Err(reason) = plan.add((at, before, after), body, &targets)? {
+                    if let Err(reason) = plan.add(at, before, after, body, &targets)? {
                         wrong.push(FieldProblem::new(format!("{}.name", path(at)), reason));
                     }
                 }
@@ -76,7 +76,9 @@ impl Plan {
     /// Adds a wanted alert, or returns the reason why the stored one must not be changed.
     fn add(
         &mut self,
-        (at, before, after): (usize, Option<&AlertRow>, CheckedAlert),
+        at: usize,
+        before: Option<&AlertRow>,
+        after: CheckedAlert,
         body: &ApplyBody,
         targets: &Targets,
     ) -> Result<Result<(), String>, Problem> {

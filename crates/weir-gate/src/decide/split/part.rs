@@ -167,7 +167,7 @@ impl<'a> Part<'a> {
             for decision in own {
                 decision.remaining += cost;
             }
-            state.leases.put_back((self.caller.tenant, charge), cost, window, now);
+            state.leases.put_back(self.caller.tenant, charge, cost, window, now);
             // A denial that was cached before must not hide the units.
             state.denial_cache.invalidate(charge.subject);
         }

@@ -29,7 +29,7 @@ async fn on_store_failure_answers_a_reserve_and_its_commit_says_so() {
         assert_eq!((reserved.answer.allowed, reserved.answer.degraded), (true, Some(degraded)));
         let text = returned(&reserved);
         assert_eq!((text.degraded, text.units), (Some(degraded), 3));
-        let committed = commit(state, caller, &text, (2, None)).await.expect("an answer");
+        let committed = commit(state, caller, &text, 2, None).await.expect("an answer");
         assert_eq!((committed.charged, committed.released), (0, 0));
         assert_eq!(committed.degraded, Some(degraded), "{policy}: still away");
     }
@@ -47,7 +47,7 @@ async fn reservation_that_nothing_holds_is_recorded_when_redis_is_back() {
     // As a gate without Redis would have written it.
     text.degraded = Some(Degraded::Allow);
     for _ in 0..2 {
-        let committed = commit(state, caller, &text, (2, None)).await.expect("an answer");
+        let committed = commit(state, caller, &text, 2, None).await.expect("an answer");
         assert_eq!((committed.charged, committed.degraded), (2, Some(Degraded::Allow)));
     }
     let peek = fixture.request(Operation::Inspect, Some("u"), 1);
@@ -69,7 +69,7 @@ async fn reservation_of_a_leased_rule_and_leases_share_the_limit() {
         admitted += u32::from(answers[0].as_ref().is_ok_and(|answer| answer.allowed));
     }
     assert_eq!(admitted, 10);
-    let committed = commit(state, caller, &text, (985, None)).await.expect("an answer");
+    let committed = commit(state, caller, &text, 985, None).await.expect("an answer");
     assert_eq!((committed.charged, committed.released), (985, 5));
     let check = fixture.request(Operation::Consume, Some("u"), 5);
     let answers = decide(state, caller, &[check]).await.expect("few limits");
@@ -89,6 +89,6 @@ async fn reservation_with_counters_at_several_places_is_refused_and_one_with_spr
     let fixture = Fixture::spread(&[window("deny")]).await;
     let (state, caller) = (&fixture.state, &fixture.caller);
     let text = returned(&reserve(state, caller, &hold(&fixture, 3)).await.expect("decided"));
-    let committed = commit(state, caller, &text, (1, None)).await.expect("an answer");
+    let committed = commit(state, caller, &text, 1, None).await.expect("an answer");
     assert_eq!((committed.charged, committed.released), (1, 2), "in the bucket of the user");
 }

@@ -47,6 +47,20 @@ const REMAINING_SHARE: u64 = 8;
 /// their own.
 const CHECKS_MIN: u64 = 3;
 
+/// The units that Redis gave.
+pub(super) struct GivenUnits {
+    /// The units that the check did not need.
+    pub(super) surplus: u64,
+    pub(super) cost: u64,
+    pub(super) decision: Decision,
+    /// The time of the decision, by Redis' clock.
+    pub(super) at: Micros,
+    /// The end of the window, by Redis' clock.
+    pub(super) ends: Micros,
+    /// The end of the window, by this gate's clock.
+    pub(super) until: Instant,
+}
+
 impl Lease {
     pub(super) fn empty(
         tenant: TenantId,
@@ -181,19 +195,17 @@ impl Lease {
         self.taking = None;
     }
 
-    /// Adds `surplus` units that Redis gave at `at`, to units that end at the same time; returns the decision about the check.
-    pub(super) fn add(
-        &mut self,
-        (surplus, cost): (u64, u64),
-        decision: Decision,
-        (at, now): (Micros, Instant),
-        (ends, until): (Micros, Instant),
-    ) -> Option<Decision> {
+    /// Adds units to those that end at the same time. Returns the decision about the check.
+    pub(super) fn add(&mut self, given: GivenUnits, now: Instant) -> Option<Decision> {
+        let until = given.until;
         self.until = if self.units > 0 { self.until.min(until) } else { until };
-        self.units += surplus;
-        self.ends = ends;
-        (self.decision, self.taken_at) = (Some(decision), at);
-        (self.decided_at, self.used_at, self.used) = (now, now, cost);
+        self.units += given.surplus;
+        self.ends = given.ends;
+        self.decision = Some(given.decision);
+        self.taken_at = given.at;
+        self.decided_at = now;
+        self.used_at = now;
+        self.used = given.cost;
         self.decision_at(now)
     }
 

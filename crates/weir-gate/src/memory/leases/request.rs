@@ -8,6 +8,7 @@ use weir_domain::id::TenantId;
 use weir_domain::time::Micros;
 use weir_redis::limiter::Idempotency;
 
+use super::lease::GivenUnits;
 use super::store::{Key, LeaseStore, Shard};
 use super::unsettled::{Holder, Origin, Unsettled};
 use super::window::{LeaseWindow, TRIED_FOR};
@@ -17,30 +18,21 @@ use super::window::{LeaseWindow, TRIED_FOR};
 /// If it is dropped without an answer, Redis has possibly given the units: the request is then settled later.
 #[derive(Debug)]
 pub(crate) struct LeaseRequest<'a> {
-    store: &'a LeaseStore,
-    tenant: TenantId,
-    charge: RuleCharge,
-    units: u64,
-    cost: u64,
-    id: u64,
+    pub(super) store: &'a LeaseStore,
+    pub(super) tenant: TenantId,
+    pub(super) charge: RuleCharge,
+    pub(super) units: u64,
+    pub(super) cost: u64,
+    pub(super) id: u64,
     /// The number of resets of the shard before the request.
-    resets: u64,
-    asked_at: Instant,
-    holder: Holder,
-    settled: bool,
+    pub(super) resets: u64,
+    pub(super) asked_at: Instant,
+    pub(super) holder: Holder,
+    /// False until Redis has answered.
+    pub(super) settled: bool,
 }
 
-impl<'a> LeaseRequest<'a> {
-    pub(super) fn new(
-        store: &'a LeaseStore,
-        (tenant, charge): (TenantId, RuleCharge),
-        (units, cost): (u64, u64),
-        (id, resets, asked_at): (u64, u64, Instant),
-        holder: Holder,
-    ) -> Self {
-        Self { store, tenant, charge, units, cost, id, resets, asked_at, holder, settled: false }
-    }
-
+impl LeaseRequest<'_> {
     /// The number of units to take: those of the check and those of the lease.
     pub(crate) fn units(&self) -> u64 {
         self.units
@@ -109,8 +101,8 @@ impl<'a> LeaseRequest<'a> {
             if lease.is_over(now) || !lease.ends_at(ends) {
                 unsettled.extend(lease.take_returned(now));
             }
-            let decision = lease.add((surplus, self.cost), decision, (at, now), (ends, until));
-            return decision.map_or(decisions, |decision| vec![decision]);
+            let given = GivenUnits { surplus, cost: self.cost, decision, at, ends, until };
+            return lease.add(given, now).map_or(decisions, |decision| vec![decision]);
         }
         if surplus > 0 {
             let tenant = self.tenant;

@@ -51,7 +51,7 @@ pub(super) async fn attempt(
     let Some((caller, request)) = asked(state, tenant, taken) else {
         return (Settled::Undecided(at_most_left(UNDECIDED_PAUSE)), None);
     };
-    let admitted = match admit(state, &caller, &request, (taken, left)).await {
+    let admitted = match admit(state, &caller, &request, taken, left).await {
         Ok(admitted) => admitted,
         Err(NotAdmitted::Denied(wait)) => return (Settled::Denied(at_most_left(wait)), None),
         Err(NotAdmitted::Later(wait)) => return (Settled::Charged(at_most_left(wait)), None),
@@ -101,7 +101,8 @@ async fn admit(
     state: &GateState,
     caller: &Caller,
     request: &Request,
-    (taken, left): (&TakenJob, Duration),
+    taken: &TakenJob,
+    left: Duration,
 ) -> Result<Admitted, NotAdmitted> {
     if taken.state.charged {
         let places = places::retake(state, caller, taken, request).await?;
@@ -127,7 +128,7 @@ async fn admit(
         places::release(&Places::of(answer), state, caller).await;
         return Err(NotAdmitted::Later(delay));
     }
-    let places = places::of_admission(state, caller, (taken, request), &admission).await?;
+    let places = places::of_admission(state, caller, taken, request, &admission).await?;
     admission.answer.leases.clear();
     Ok(Admitted { places, answer: Some(admission.answer) })
 }

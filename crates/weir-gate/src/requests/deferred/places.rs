@@ -38,7 +38,8 @@ pub(super) enum NoPlace {
 pub(super) async fn of_admission(
     state: &GateState,
     caller: &Caller,
-    (taken, request): (&TakenJob, &Request),
+    taken: &TakenJob,
+    request: &Request,
     admission: &Admission,
 ) -> Result<Places, NoPlace> {
     let places = Places::of(&admission.answer);
