@@ -9,6 +9,9 @@ from collections.abc import Iterator
 XTASK = pathlib.Path(__file__).resolve().parent
 CLIENTS = XTASK.parents[3] / "clients"
 
+# The report of the tests, and warnings.
+QUIET = ["--batch-mode", "--no-transfer-progress"]
+
 Commands = Iterator[tuple[pathlib.Path, list]]
 
 
@@ -76,6 +79,15 @@ def rust(scratch: pathlib.Path) -> Commands:
     yield folder, ["python", XTASK / "rust_package.py", folder, scratch]
 
 
+def java(scratch: pathlib.Path) -> Commands:
+    folder = CLIENTS / "java"
+    # A copy, so that a checkout stays as it is. Dependencies come from the local repository, or else from Maven Central.
+    built = scratch / "java"
+    shutil.copytree(folder, built / "clients" / "java", ignore=shutil.ignore_patterns("target"))
+    shutil.copy(CLIENTS / "conformance.json", built / "clients")
+    yield built / "clients" / "java", ["mvn", *QUIET, "verify"]
+
+
 def generated(scratch: pathlib.Path) -> Commands:
     """Clients that other tools generate from the API documents."""
     tests, project = CLIENTS.parent / "tests" / "openapi", scratch / "generated"
@@ -100,7 +112,7 @@ def examples(scratch: pathlib.Path) -> Commands:
 
 
 # The tests of these freeze the gate, so they run one after the other.
-FREEZING = {"typescript": typescript, "python": python, "go": go, "rust": rust}
+FREEZING = {"typescript": typescript, "python": python, "go": go, "rust": rust, "java": java}
 # These run beside them.
 OTHERS = {"generated": generated, "examples": examples}
 LANGUAGES = {**FREEZING, **OTHERS}
