@@ -1,0 +1,108 @@
+package io.github.weirratelimit.spring;
+
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.util.Arrays;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
+import org.springframework.aop.support.AopUtils;
+import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.core.DefaultParameterNameDiscoverer;
+import org.springframework.core.MethodIntrospector;
+import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.core.annotation.AnnotationUtils;
+import org.springframework.stereotype.Controller;
+import org.springframework.util.ClassUtils;
+
+/** The annotations of all beans, which are compiled at the start of the application. */
+final class RateLimits implements SmartInitializingSingleton {
+    /** What expressions of controllers know. */
+    static final Set<String> OF_REQUESTS = new TreeSet<>(Set.of("principal", "ip", "route", "method", "path", "query", "headers"));
+    private static final String MAPPING = "org.springframework.web.bind.annotation.RequestMapping";
+
+    private final ConfigurableListableBeanFactory beans;
+    private final String namespace;
+    private final DefaultParameterNameDiscoverer names = new DefaultParameterNameDiscoverer();
+    private final Map<Object, List<Expressions>> compiled = new ConcurrentHashMap<>();
+
+    private record Place(Class<?> type, Method method) {}
+
+    RateLimits(ConfigurableListableBeanFactory beans, String namespace) {
+        this.beans = beans;
+        this.namespace = namespace;
+    }
+
+    @Override
+    public void afterSingletonsInstantiated() {
+        for (String name : beans.getBeanDefinitionNames()) {
+            Class<?> type = AutoProxyUtils.determineTargetClass(beans, name);
+            if (type == null || !AnnotationUtils.isCandidateClass(type, List.of(RateLimit.class))) continue;
+            Class<?> user = ClassUtils.getUserClass(type);
+            for (Method method : MethodIntrospector.selectMethods(user, (Method one) -> !annotations(user, one).isEmpty())) {
+                check(user, method, of(user, method));
+            }
+        }
+    }
+
+    private static void check(Class<?> type, Method method, List<Expressions> limits) {
+        String place = "@RateLimit on " + type.getName() + "." + method.getName() + ": ";
+        int fixed = Modifier.FINAL | Modifier.PRIVATE | Modifier.STATIC;
+        boolean handler = isHandler(type, method);
+        if (!handler && ((method.getModifiers() & fixed) != 0 || Modifier.isFinal(type.getModifiers()))) {
+            throw new ExpressionException(place + "Spring cannot intercept it, because it is private, static or final", null);
+        }
+        if (handler && limits.stream().anyMatch(limit -> limit.annotation.refundOn().length > 0)) {
+            throw new ExpressionException(place + "refundOn is for methods that are no handlers; use RequestLimit.refundWhen", null);
+        }
+    }
+
+    /** The limits of a method; none if it is exempt. */
+    List<Expressions> of(Class<?> type, Method method) {
+        return compiled.computeIfAbsent(new Place(type, method), place ->
+                annotations(type, method).stream().map(one -> new Expressions(one, method, known(type, method), namespace, beans)).toList());
+    }
+
+    /** The annotations of the method, or else of its class. */
+    static List<RateLimit> annotations(Class<?> type, Method called) {
+        Method method = AopUtils.getMostSpecificMethod(called, type);
+        if (isExempt(type, method)) return List.of();
+        Set<RateLimit> own = AnnotatedElementUtils.findMergedRepeatableAnnotations(method, RateLimit.class, RateLimit.All.class);
+        if (!own.isEmpty()) return List.copyOf(own);
+        boolean covered = Modifier.isPublic(method.getModifiers()) && method.getDeclaringClass() != Object.class && !method.isSynthetic();
+        if (!covered || isController(type) && !isMapped(method)) return List.of();
+        return List.copyOf(AnnotatedElementUtils.findMergedRepeatableAnnotations(type, RateLimit.class, RateLimit.All.class));
+    }
+
+    static boolean isExempt(Class<?> type, Method method) {
+        return AnnotatedElementUtils.hasAnnotation(method, SkipRateLimit.class) || AnnotatedElementUtils.hasAnnotation(type, SkipRateLimit.class);
+    }
+
+    /** Whether requests are limited before this method, and not its calls. */
+    static boolean isHandler(Class<?> type, Method method) {
+        return isController(type) && isMapped(AopUtils.getMostSpecificMethod(method, type));
+    }
+
+    private static boolean isController(Class<?> type) {
+        return AnnotatedElementUtils.hasAnnotation(type, Controller.class);
+    }
+
+    private static boolean isMapped(Method method) {
+        return AnnotatedElementUtils.isAnnotated(method, MAPPING);
+    }
+
+    private Set<String> known(Class<?> type, Method method) {
+        return isHandler(type, method) ? OF_REQUESTS : new LinkedHashSet<>(Arrays.asList(parameters(method)));
+    }
+
+    String[] parameters(Method method) {
+        String @Nullable [] found = names.getParameterNames(method);
+        return found == null ? new String[0] : found;
+    }
+}

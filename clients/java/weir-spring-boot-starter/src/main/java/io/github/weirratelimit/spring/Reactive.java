@@ -1,0 +1,57 @@
+package io.github.weirratelimit.spring;
+
+import java.util.concurrent.Callable;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
+import org.springframework.util.ClassUtils;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Schedulers;
+
+/** Limits of methods that return a {@code Mono} or {@code Flux}, which are asked on a thread that may block. */
+final class Reactive {
+    private static final boolean PRESENT = ClassUtils.isPresent("reactor.core.publisher.Flux", Reactive.class.getClassLoader());
+
+    private Reactive() {}
+
+    /** What a method does. */
+    interface Call {
+        @Nullable Object proceed() throws Throwable;
+    }
+
+    static boolean isReactive(Class<?> returned) {
+        return PRESENT && Publishers.isReactive(returned);
+    }
+
+    static <T> Object limited(Class<?> returned, Call call, Callable<T> admit, BiConsumer<T, @Nullable Throwable> end) {
+        return Publishers.limited(returned, call, admit, end);
+    }
+
+    /** Loaded only if Reactor is present. */
+    private static final class Publishers {
+        static boolean isReactive(Class<?> returned) {
+            return returned == Mono.class || returned == Flux.class;
+        }
+
+        static <T> Object limited(Class<?> returned, Call call, Callable<T> admit, BiConsumer<T, @Nullable Throwable> end) {
+            Mono<T> admitted = Mono.fromCallable(admit).subscribeOn(Schedulers.boundedElastic());
+            Flux<Object> values = Flux.usingWhen(
+                    admitted,
+                    taken -> published(call),
+                    taken -> Mono.fromRunnable(() -> end.accept(taken, null)),
+                    (taken, failure) -> Mono.fromRunnable(() -> end.accept(taken, failure)),
+                    taken -> Mono.fromRunnable(() -> end.accept(taken, null)));
+            return returned == Mono.class ? values.next() : values;
+        }
+
+        @SuppressWarnings("unchecked")
+        private static org.reactivestreams.Publisher<Object> published(Call call) {
+            try {
+                Object found = call.proceed();
+                return found == null ? Mono.empty() : (org.reactivestreams.Publisher<Object>) found;
+            } catch (Throwable failure) {
+                return Flux.error(failure);
+            }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+package io.github.weirratelimit.spring;
+
+import io.github.weirratelimit.Choice;
+import io.github.weirratelimit.OnError;
+import io.github.weirratelimit.Weir;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.util.List;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.boot.actuate.health.HealthIndicator;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.web.servlet.FilterRegistrationBean;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Role;
+import org.springframework.core.Ordered;
+import org.springframework.core.annotation.Order;
+import org.springframework.web.reactive.HandlerMapping;
+import org.springframework.web.servlet.config.annotation.InterceptorRegistry;
+import org.springframework.web.servlet.config.annotation.WebMvcConfigurer;
+
+/** Provides the client, and limits requests and methods, unless {@code weir.enabled} is false. */
+@AutoConfiguration
+@ConditionalOnProperty(name = "weir.enabled", matchIfMissing = true)
+@EnableConfigurationProperties(WeirProperties.class)
+class WeirAutoConfiguration {
+    @Bean
+    @ConditionalOnMissingBean
+    Weir weir(WeirProperties properties) {
+        Choice onError = needed("weir.on-error: choose allow or deny", properties.onError());
+        String url = needed("weir.url: the address of a gate is needed", properties.url());
+        String key = needed("weir.key: an API key is needed", properties.key());
+        try {
+            return Weir.builder(url, key, onError == Choice.ALLOW ? OnError.ALLOW : OnError.DENY)
+                    .timeout(properties.timeout()).retry(properties.retry()).maxInFlight(properties.maxInFlight())
+                    .maxWaiting(properties.maxWaiting()).cacheSize(properties.cacheSize()).build();
+        } catch (IllegalArgumentException wrong) {
+            throw new IllegalStateException("weir." + wrong.getMessage(), wrong);
+        }
+    }
+
+    private static <T> T needed(String message, @Nullable T value) {
+        if (value == null) throw new IllegalStateException(message);
+        return value;
+    }
+
+    @Bean
+    RateLimits rateLimits(ConfigurableListableBeanFactory beans, WeirProperties properties) {
+        return new RateLimits(beans, properties.namespace());
+    }
+
+    @Bean
+    HandlerLimits handlerLimits(RateLimits annotations, ObjectProvider<RequestLimit> limits, ObjectProvider<DecisionListener> listeners) {
+        List<DecisionListener> all = listeners.orderedStream().toList();
+        return new HandlerLimits(annotations, limits.orderedStream().toList(), (namespace, answer, time) -> all.forEach(one -> one.decided(namespace, answer, time)));
+    }
+
+    @Bean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    static RateLimitAdvisor rateLimitAdvisor(ObjectProvider<Weir> weir, ObjectProvider<RateLimits> limits) {
+        return new RateLimitAdvisor(weir::getObject, limits::getObject);
+    }
+
+    /** Spring's proxies, unless the application has others. */
+    @Bean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    @ConditionalOnMissingBean(org.springframework.aop.framework.autoproxy.AbstractAdvisorAutoProxyCreator.class)
+    static org.springframework.aop.framework.autoproxy.DefaultAdvisorAutoProxyCreator weirProxies() {
+        var creator = new org.springframework.aop.framework.autoproxy.DefaultAdvisorAutoProxyCreator();
+        creator.setProxyTargetClass(true);
+        return creator;
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.SERVLET)
+    @ConditionalOnClass(WebMvcConfigurer.class)
+    static class Mvc {
+        @Bean
+        FilterRegistrationBean<WeirMvc> weirMvc(Weir weir, HandlerLimits limits, WeirProperties properties) {
+            FilterRegistrationBean<WeirMvc> filter = new FilterRegistrationBean<>(new WeirMvc(weir, limits, properties.clientAddress().read()));
+            filter.setOrder(Ordered.HIGHEST_PRECEDENCE + 100);
+            filter.setAsyncSupported(true);
+            return filter;
+        }
+
+        @Bean
+        WebMvcConfigurer weirMvcConfigurer(FilterRegistrationBean<WeirMvc> filter) {
+            return new WebMvcConfigurer() {
+                @Override
+                public void addInterceptors(InterceptorRegistry registry) {
+                    registry.addInterceptor(java.util.Objects.requireNonNull(filter.getFilter())).order(Ordered.LOWEST_PRECEDENCE - 100);
+                }
+            };
+        }
+
+        @Bean
+        RateLimitAdvice rateLimitAdvice() {
+            return new RateLimitAdvice();
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.REACTIVE)
+    static class Flux {
+        @Bean
+        @Order(Ordered.LOWEST_PRECEDENCE - 100)
+        WeirWebFilter weirWebFilter(Weir weir, HandlerLimits limits, WeirProperties properties, ObjectProvider<HandlerMapping> mappings) {
+            return new WeirWebFilter(weir, limits, properties.clientAddress().read(), () -> mappings.orderedStream().iterator());
+        }
+
+        @Bean
+        RateLimitAdvice rateLimitAdvice() {
+            return new RateLimitAdvice();
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnClass(MeterRegistry.class)
+    static class Metrics {
+        @Bean
+        DecisionListener weirMetrics(ObjectProvider<MeterRegistry> registries) {
+            return (namespace, answer, time) -> registries.ifAvailable(registry -> {
+                String degraded = answer.degraded() == null ? "no" : answer.degraded().name().toLowerCase(Locale.ROOT);
+                registry.timer("weir.check", "namespace", namespace, "outcome", answer.allowed() ? "allowed" : "denied", "degraded", degraded).record(time);
+            });
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnClass(HealthIndicator.class)
+    @ConditionalOnProperty("weir.url")
+    static class Health {
+        @Bean
+        @ConditionalOnMissingBean(name = "weirHealthIndicator")
+        WeirHealthIndicator weirHealthIndicator(WeirProperties properties) {
+            return new WeirHealthIndicator(String.valueOf(properties.url()), properties.onError() == null ? Choice.DENY : properties.onError());
+        }
+    }
+}
