@@ -116,6 +116,7 @@ mod tests {
         }
         let readmes = [
             include_str!("../../../../clients/go/README.md"),
+            include_str!("../../../../clients/java/README.md"),
             include_str!("../../../../clients/python/README.md"),
             include_str!("../../../../clients/rust/README.md"),
             include_str!("../../../../clients/typescript/README.md"),

@@ -73,6 +73,10 @@ def programs(scratch: pathlib.Path):
     finish, if it can fail."""
     offline = ["env", "GOPROXY=off", "GOFLAGS=-mod=mod", "go"]
     rust = ["cargo", "--locked"]
+    classes = scratch / "latency-java"
+    java = sorted(str(file) for file in (run.CLIENTS / "java" / "weir-client" / "src" / "main" / "java").rglob("*.java"))
+    # The annotations are of Maven's repository, which the tests of the client fill.
+    jspecify = pathlib.Path.home() / ".m2" / "repository" / "org" / "jspecify" / "jspecify" / "1.0.0" / "jspecify-1.0.0.jar"
     # Gates on loopback need no TLS.
     example = ["--quiet", "--release", "--no-default-features", "--example", "latency"]
     return [
@@ -80,6 +84,7 @@ def programs(scratch: pathlib.Path):
         ("Python | httpx, synchronous", BENCH, None, [sys.executable, "-B", "latency.py"]),
         ("Python | httpx, asynchronous", BENCH, None, [sys.executable, "-B", "latency.py"]),
         ("Go | net/http", BENCH / "go", [*offline, "build", "-o", scratch / "latency-go", "."], [scratch / "latency-go"]),
+        ("Java | java.net.http", BENCH / "java", ["javac", "--release", "17", "-cp", jspecify, "-d", classes, "Latency.java", *java], ["java", "-cp", classes, "Latency"]),
         ("Rust | reqwest", run.CLIENTS / "rust", [*rust, "build", *example], [*rust, "run", *example, "--"]),
     ]
 

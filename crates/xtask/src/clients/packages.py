@@ -86,6 +86,7 @@ def java(scratch: pathlib.Path) -> Commands:
     shutil.copytree(folder, built / "clients" / "java", ignore=shutil.ignore_patterns("target"))
     shutil.copy(CLIENTS / "conformance.json", built / "clients")
     yield built / "clients" / "java", ["mvn", *QUIET, "verify"]
+    yield built / "clients" / "java", ["python", XTASK / "java_package.py", built / "clients" / "java", scratch]
 
 
 def generated(scratch: pathlib.Path) -> Commands:

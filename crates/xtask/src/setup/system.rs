@@ -94,6 +94,21 @@ const NEEDS: &[Need] = &[
         only_for: &[Purpose::Test],
         present: || on_path("go").is_some(),
     },
+    // The compiler too: a machine with Java alone can run programs and build none.
+    Need {
+        title: "Java 17",
+        debian: "openjdk-17-jdk-headless",
+        brew: "openjdk@17",
+        only_for: &[Purpose::Test],
+        present: || on_path("javac").is_some(),
+    },
+    Need {
+        title: "Maven",
+        debian: "maven",
+        brew: "maven",
+        only_for: &[Purpose::Test],
+        present: || on_path("mvn").is_some(),
+    },
     Need {
         title: "luacheck",
         debian: "lua-check",

@@ -19,10 +19,12 @@ import java.net.http.HttpResponse;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
 import org.springframework.boot.WebApplicationType;
@@ -88,28 +90,76 @@ class MiddlewareTest {
         }
     }
 
-    private static void run(Map<String, Object> row, WebApplicationType type) throws Exception {
-        Script script = new Script();
-        script.url = Support.url(row).replaceAll("/([^/]+)$", row.get("server").equals("stub") ? "/$1-" + type : "/$1");
-        List<Answer> decisions = new CopyOnWriteArrayList<>();
-        Weir weir = Support.client(row, script.url).cacheSize(0).build();
-        try (ConfigurableApplicationContext context = new SpringApplicationBuilder(Application.class).web(type)
-                .properties("server.port=0", "spring.main.banner-mode=off", "logging.level.root=off", "spring.main.register-shutdown-hook=false")
-                .initializers(found -> {
-                    GenericApplicationContext beans = (GenericApplicationContext) found;
-                    beans.registerBean(Weir.class, () -> weir);
-                    if (type == WebApplicationType.SERVLET) beans.registerBean(ServletHandler.class, () -> new ServletHandler(script));
-                    else beans.registerBean(ReactiveHandler.class, () -> new ReactiveHandler(script));
-                    int nth = 0;
-                    for (Map<String, Object> limit : objects(row.get("limits"))) {
-                        beans.registerBean("limit" + nth++, RequestLimit.class, () -> limit(limit, decisions, type));
-                    }
-                })
-                .run()) {
-            URI uri = URI.create("http://127.0.0.1:" + context.getEnvironment().getProperty("local.server.port") + "/");
-            int nth = 0;
-            for (Map<String, Object> request : objects(row.get("requests"))) request(script, weir, uri, request, "request " + nth++, type);
+    /** One application for all rows with the same client, because its start takes seconds. */
+    private static final class App {
+        final Script script = new Script();
+        final List<Answer> decisions = new CopyOnWriteArrayList<>();
+        final RequestLimit[] limits = new RequestLimit[2];
+        final ConfigurableApplicationContext context;
+        /** Of the row that runs. */
+        List<Map<String, Object>> rows = List.of();
+
+        App(Weir weir, WebApplicationType type) {
+            for (int nth = 0; nth < limits.length; nth += 1) limits[nth] = limit(nth, type);
+            context = new SpringApplicationBuilder(Application.class).web(type)
+                    .properties("server.port=0", "spring.main.banner-mode=off", "logging.level.root=off", "spring.main.register-shutdown-hook=false")
+                    .initializers(found -> {
+                        GenericApplicationContext beans = (GenericApplicationContext) found;
+                        beans.registerBean(Weir.class, () -> weir);
+                        if (type == WebApplicationType.SERVLET) beans.registerBean(ServletHandler.class, () -> new ServletHandler(script));
+                        else beans.registerBean(ReactiveHandler.class, () -> new ReactiveHandler(script));
+                        beans.registerBean("outer", RequestLimit.class, () -> limits[0]);
+                        beans.registerBean("inner", RequestLimit.class, () -> limits[1]);
+                    })
+                    .run();
         }
+
+        private Map<String, Object> row(int nth) {
+            return nth < rows.size() ? rows.get(nth) : Map.of();
+        }
+
+        private RequestLimit limit(int nth, WebApplicationType type) {
+            return RequestLimit.of("conformance", call -> nth < rows.size() ? ofFramework(attributes(row(nth)), type) : null)
+                    .cost(call -> (Long) row(nth).getOrDefault("cost", 1L))
+                    .skip(call -> row(nth).containsKey("skip"))
+                    .refundWhen(status -> status >= (Long) row(nth).getOrDefault("refund_from_status", 1000L))
+                    .onDecision((answer, time) -> decisions.add(answer));
+        }
+
+        void begin(List<Map<String, Object>> rowsOfLimits) {
+            rows = rowsOfLimits;
+            decisions.clear();
+            for (int nth = 0; nth < rows.size(); nth += 1) {
+                limits[nth].headers(!Boolean.FALSE.equals(row(nth).get("headers")));
+                limits[nth].onRefused = row(nth).containsKey("on_refused") ? answer -> own(object(rows.get(0).get("on_refused"))) : null;
+            }
+        }
+
+        private static ResponseEntity<?> own(Map<String, Object> own) {
+            ResponseEntity.BodyBuilder response = ResponseEntity.status(Math.toIntExact((Long) own.get("status")));
+            object(own.get("headers")).forEach((name, value) -> response.header(name, (String) value));
+            return response.body(own.get("body"));
+        }
+    }
+
+    private static final Map<String, App> APPS = new HashMap<>();
+
+    @AfterAll
+    static void end() {
+        APPS.values().forEach(app -> app.context.close());
+    }
+
+    private static void run(Map<String, Object> row, WebApplicationType type) throws Exception {
+        String url = Support.url(row).replaceAll("/([^/]+)$", row.get("server").equals("stub") ? "/$1-" + type : "/$1");
+        Weir weir = Support.client(row, url).cacheSize(0).build();
+        App app = APPS.computeIfAbsent(row.get("server").equals("gate") ? "gate " + type : url + type, key -> new App(weir, type));
+        Script script = app.script;
+        List<Answer> decisions = app.decisions;
+        script.url = url;
+        app.begin(objects(row.get("limits")));
+        URI uri = URI.create("http://127.0.0.1:" + app.context.getEnvironment().getProperty("local.server.port") + "/");
+        int nth = 0;
+        for (Map<String, Object> request : objects(row.get("requests"))) request(script, weir, uri, request, "request " + nth++, type);
         if (row.containsKey("decisions")) {
             List<Map<String, Object>> wanted = objects(row.get("decisions"));
             assertEquals(wanted.size(), decisions.size());
@@ -129,24 +179,6 @@ class MiddlewareTest {
     private static Map<String, Object> ofFramework(Map<String, Object> attributes, WebApplicationType type) {
         attributes.computeIfPresent("user", (name, user) -> user + "-" + type);
         return attributes;
-    }
-
-    private static RequestLimit limit(Map<String, Object> row, List<Answer> decisions, WebApplicationType type) {
-        RequestLimit limit = RequestLimit.of("conformance", call -> ofFramework(attributes(row), type))
-                .cost(call -> (Long) row.getOrDefault("cost", 1L))
-                .skip(call -> row.containsKey("skip"))
-                .headers(!Boolean.FALSE.equals(row.get("headers")))
-                .onDecision((answer, time) -> decisions.add(answer));
-        if (row.containsKey("refund_from_status")) limit.refundWhen(status -> status >= (Long) row.get("refund_from_status"));
-        if (row.containsKey("on_refused")) {
-            Map<String, Object> own = object(row.get("on_refused"));
-            limit.onRefused(answer -> {
-                ResponseEntity.BodyBuilder response = ResponseEntity.status(Math.toIntExact((Long) own.get("status")));
-                object(own.get("headers")).forEach((name, value) -> response.header(name, (String) value));
-                return response.body(own.get("body"));
-            });
-        }
-        return limit;
     }
 
     private static void request(Script script, Weir weir, URI uri, Map<String, Object> request, String where, WebApplicationType type) throws Exception {
