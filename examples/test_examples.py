@@ -28,6 +28,23 @@ def started(example: str):
             yield http
 
 
+class SpringExample(unittest.TestCase):
+    """`cargo xtask clients java` runs this, because it needs the packages that it installs."""
+
+    def test_service_counts_addresses_and_four_limits_of_each_user(self) -> None:
+        with started("api-spring") as http:
+            movies = [http.get("/v4/movies", headers={"x-forwarded-for": f"198.51.100.{n}"}) for n in range(6)]
+            self.assertEqual([one.status_code for one in movies], [200] * 5 + [429])
+            self.assertEqual(movies[-1].json()["code"], "rate_limited")
+            self.assertEqual(movies[0].headers["x-ratelimit-remaining"], "4")
+            load = [sys.executable, HERE / "api-spring" / "load.py", str(http.base_url).rstrip("/")]
+            found = subprocess.run(load, stdout=subprocess.PIPE, text=True, check=True).stdout
+            self.assertRegex(found, r"202: [2-4]\D")
+            self.assertRegex(found, r"429: 1[678]\D")
+            # Nothing that could be counted by, so the mail is not sent.
+            self.assertEqual(http.post("/api/send-email").status_code, 500)
+
+
 class Examples(unittest.TestCase):
     def test_login_counts_failures_of_an_account_and_requests_of_an_address(self) -> None:
         with started("login-fastapi") as http:

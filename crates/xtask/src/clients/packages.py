@@ -87,6 +87,8 @@ def java(scratch: pathlib.Path) -> Commands:
     shutil.copy(CLIENTS / "conformance.json", built / "clients")
     yield built / "clients" / "java", ["mvn", *QUIET, "verify"]
     yield built / "clients" / "java", ["python", XTASK / "java_package.py", built / "clients" / "java", scratch]
+    repository = f"MAVEN_OPTS=-Dmaven.repo.local={scratch / 'm2'}"
+    yield CLIENTS.parent / "examples", ["env", repository, "python", "-m", "unittest", "test_examples.SpringExample"]
 
 
 def generated(scratch: pathlib.Path) -> Commands:
@@ -109,7 +111,7 @@ def generated(scratch: pathlib.Path) -> Commands:
 
 def examples(scratch: pathlib.Path) -> Commands:
     folder = CLIENTS.parent / "examples"
-    yield folder, ["env", f"PYTHONPATH={CLIENTS / 'python' / 'src'}", "python", "-m", "unittest", "test_examples"]
+    yield folder, ["env", f"PYTHONPATH={CLIENTS / 'python' / 'src'}", "python", "-m", "unittest", "test_examples.Examples"]
 
 
 # The tests of these freeze the gate, so they run one after the other.

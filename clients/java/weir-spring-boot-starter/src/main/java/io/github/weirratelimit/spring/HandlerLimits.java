@@ -13,7 +13,10 @@ final class HandlerLimits {
     private final RateLimits annotations;
     private final List<RequestLimit> ofAll;
     private final DecisionListener listener;
-    private final Map<Method, List<RequestLimit>> ofMethods = new ConcurrentHashMap<>();
+    private final Map<Handler, List<RequestLimit>> ofHandlers = new ConcurrentHashMap<>();
+
+    /** A method that a class inherits can have other limits there. */
+    private record Handler(Class<?> type, Method method) {}
 
     HandlerLimits(RateLimits annotations, List<RequestLimit> ofAll, DecisionListener listener) {
         this.annotations = annotations;
@@ -34,10 +37,10 @@ final class HandlerLimits {
     }
 
     List<RequestLimit> of(Class<?> type, Method method) {
-        return ofMethods.computeIfAbsent(method, handler -> {
-            if (RateLimits.isExempt(type, handler)) return List.of();
+        return ofHandlers.computeIfAbsent(new Handler(type, method), handler -> {
+            if (RateLimits.isExempt(type, method)) return List.of();
             List<RequestLimit> limits = new ArrayList<>(ofAll);
-            annotations.of(type, handler).forEach(one -> limits.add(limit(one)));
+            annotations.of(type, method).forEach(one -> limits.add(limit(one)));
             return List.copyOf(limits);
         });
     }

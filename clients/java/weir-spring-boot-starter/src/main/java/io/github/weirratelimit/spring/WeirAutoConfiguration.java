@@ -7,9 +7,11 @@ import io.micrometer.core.instrument.MeterRegistry;
 import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
+import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.beans.factory.support.BeanDefinitionRegistry;
 import org.springframework.boot.actuate.health.HealthIndicator;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
@@ -20,9 +22,12 @@ import org.springframework.boot.context.properties.EnableConfigurationProperties
 import org.springframework.boot.web.servlet.FilterRegistrationBean;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.ImportBeanDefinitionRegistrar;
 import org.springframework.context.annotation.Role;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.Order;
+import org.springframework.core.type.AnnotationMetadata;
 import org.springframework.web.reactive.HandlerMapping;
 import org.springframework.web.servlet.config.annotation.InterceptorRegistry;
 import org.springframework.web.servlet.config.annotation.WebMvcConfigurer;
@@ -31,6 +36,7 @@ import org.springframework.web.servlet.config.annotation.WebMvcConfigurer;
 @AutoConfiguration
 @ConditionalOnProperty(name = "weir.enabled", matchIfMissing = true)
 @EnableConfigurationProperties(WeirProperties.class)
+@Import(WeirAutoConfiguration.Proxies.class)
 class WeirAutoConfiguration {
     @Bean
     @ConditionalOnMissingBean
@@ -69,14 +75,13 @@ class WeirAutoConfiguration {
         return new RateLimitAdvisor(weir::getObject, limits::getObject);
     }
 
-    /** Spring's proxies, unless the application has others. */
-    @Bean
-    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-    @ConditionalOnMissingBean(org.springframework.aop.framework.autoproxy.AbstractAdvisorAutoProxyCreator.class)
-    static org.springframework.aop.framework.autoproxy.DefaultAdvisorAutoProxyCreator weirProxies() {
-        var creator = new org.springframework.aop.framework.autoproxy.DefaultAdvisorAutoProxyCreator();
-        creator.setProxyTargetClass(true);
-        return creator;
+    /** Spring's own proxies, once, whoever else needs them. */
+    static final class Proxies implements ImportBeanDefinitionRegistrar {
+        @Override
+        public void registerBeanDefinitions(AnnotationMetadata importing, BeanDefinitionRegistry registry) {
+            AopConfigUtils.registerAutoProxyCreatorIfNecessary(registry);
+            AopConfigUtils.forceAutoProxyCreatorToUseClassProxying(registry);
+        }
     }
 
     @Configuration(proxyBeanMethods = false)
