@@ -42,14 +42,15 @@ class WeirAutoConfiguration {
     @ConditionalOnMissingBean
     Weir weir(WeirProperties properties) {
         Choice onError = needed("weir.on-error: choose allow or deny", properties.onError());
-        String url = needed("weir.url: the address of a gate is needed", properties.url());
+        String url = needed("weir.gate-url: the address of a gate is needed", properties.gateUrl());
         String key = needed("weir.key: an API key is needed", properties.key());
         try {
             return Weir.builder(url, key, onError == Choice.ALLOW ? OnError.ALLOW : OnError.DENY)
                     .timeout(properties.timeout()).retry(properties.retry()).maxInFlight(properties.maxInFlight())
                     .maxWaiting(properties.maxWaiting()).cacheSize(properties.cacheSize()).build();
         } catch (IllegalArgumentException wrong) {
-            throw new IllegalStateException("weir." + wrong.getMessage(), wrong);
+            String property = String.valueOf(wrong.getMessage());
+            throw new IllegalStateException("weir." + (property.startsWith("url") ? "gate-" : "") + property, wrong);
         }
     }
 
@@ -141,12 +142,12 @@ class WeirAutoConfiguration {
 
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(HealthIndicator.class)
-    @ConditionalOnProperty("weir.url")
+    @ConditionalOnProperty("weir.gate-url")
     static class Health {
         @Bean
         @ConditionalOnMissingBean(name = "weirHealthIndicator")
         WeirHealthIndicator weirHealthIndicator(WeirProperties properties) {
-            return new WeirHealthIndicator(String.valueOf(properties.url()), properties.onError() == null ? Choice.DENY : properties.onError());
+            return new WeirHealthIndicator(String.valueOf(properties.gateUrl()), properties.onError() == null ? Choice.DENY : properties.onError());
         }
     }
 }

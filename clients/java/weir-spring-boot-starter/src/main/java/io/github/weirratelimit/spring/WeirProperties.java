@@ -11,7 +11,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * The properties {@code weir.*}.
  *
  * @param enabled whether anything is limited; false lets all requests and calls pass
- * @param url the address of a gate or of the load balancer before the gates, such as http://weir:8081
+ * @param gateUrl the address of a gate or of the load balancer before the gates, such as http://weir:8081. Not weir.url, because the variable WEIR_URL
+ *     is the address of the control plane
  * @param key an API key with the scope check
  * @param onError the decision if no gate decides: allow or deny. There is no default, because either choice hurts somebody
  * @param timeout the time for one call with its waiting and its repeat, 1 ms to 60 s
@@ -24,7 +25,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  */
 @ConfigurationProperties("weir")
 public record WeirProperties(
-        @DefaultValue("true") boolean enabled, @Nullable String url, @Nullable String key, @Nullable Choice onError,
+        @DefaultValue("true") boolean enabled, @Nullable String gateUrl, @Nullable String key, @Nullable Choice onError,
         @DefaultValue("100ms") Duration timeout, @DefaultValue("") String namespace, @DefaultValue("false") boolean retry,
         @DefaultValue("4") int maxInFlight, @DefaultValue("10000") int maxWaiting, @DefaultValue("10000") int cacheSize,
         @DefaultValue Address clientAddress) {

@@ -156,13 +156,15 @@ class AnnotationTest {
 
     @Test
     void wrongPropertiesStopTheStart() {
-        ApplicationContextRunner real = new ApplicationContextRunner().withConfiguration(AutoConfigurations.of(WeirAutoConfiguration.class));
+        ApplicationContextRunner real = new ApplicationContextRunner().withConfiguration(AutoConfigurations.of(WeirAutoConfiguration.class))
+                // WEIR_KEY and WEIR_GATE_URL are properties too.
+                .withInitializer(context -> context.getEnvironment().getPropertySources().remove("systemEnvironment"));
         Map<String, String[]> wrong = Map.of(
-                "weir.url", new String[] {"weir.key=k", "weir.on-error=deny"},
-                "weir.key", new String[] {"weir.url=http://gate", "weir.on-error=deny"},
-                "weir.on-error", new String[] {"weir.url=http://gate", "weir.key=k"},
-                "weir.url: an http", new String[] {"weir.url=gate:8081", "weir.key=k", "weir.on-error=allow"},
-                "weir.timeout", new String[] {"weir.url=http://gate", "weir.key=k", "weir.on-error=allow", "weir.timeout=0ms"});
+                "weir.gate-url", new String[] {"weir.key=k", "weir.on-error=deny"},
+                "weir.key", new String[] {"weir.gate-url=http://gate", "weir.on-error=deny"},
+                "weir.on-error", new String[] {"weir.gate-url=http://gate", "weir.key=k"},
+                "weir.gate-url: an http", new String[] {"weir.gate-url=gate:8081", "weir.key=k", "weir.on-error=allow"},
+                "weir.timeout", new String[] {"weir.gate-url=http://gate", "weir.key=k", "weir.on-error=allow", "weir.timeout=0ms"});
         wrong.forEach((message, properties) -> real.withPropertyValues(properties)
                 .run(context -> assertThat(context.getStartupFailure()).as(message).isNotNull().hasStackTraceContaining(message)));
         real.withPropertyValues("weir.enabled=false").withBean(Exports.class).run(context -> {
