@@ -49,7 +49,7 @@ def main() -> None:
     # The reactor was built with it, so it has all that an offline build needs.
     shutil.copytree(pathlib.Path.home() / ".m2" / "repository", repository, copy_function=link)
     offline = ["--offline", f"-Dmaven.repo.local={repository}"]
-    maven(folder, *offline, "-DskipTests", "install")
+    maven(folder, *offline, "-DskipTests", "-Dmaven.javadoc.skip=true", "install")
     sources = project / "src" / "main" / "java"
     sources.mkdir(parents=True)
     (project / "pom.xml").write_text(POM)
