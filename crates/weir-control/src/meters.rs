@@ -149,10 +149,9 @@ impl Meters {
     /// Records a sample of Redis: the number of subjects, and of tenants with more subjects than their ceiling.
     pub(crate) fn subjects_sampled(&self, subjects: u64, tenants_over: u64) {
         #[expect(clippy::cast_precision_loss, reason = "gauges are doubles")]
-        let subjects = subjects as f64;
-        let tenants_over = tenants_over as f64;
-        self.live_subjects.set(subjects);
-        self.over_live_subjects.set(tenants_over);
+        self.live_subjects.set(subjects as f64);
+        #[expect(clippy::cast_precision_loss, reason = "gauges are doubles")]
+        self.over_live_subjects.set(tenants_over as f64);
     }
 
     /// Records that statistics could not be rolled up. The roll-up is retried.

@@ -40,6 +40,7 @@ impl Checks {
     pub(super) fn denied_percent(self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "a percentage for people")]
         let denied = self.denied as f64;
+        #[expect(clippy::cast_precision_loss, reason = "a percentage for people")]
         let all = self.all.max(1) as f64;
         denied * 100.0 / all
     }

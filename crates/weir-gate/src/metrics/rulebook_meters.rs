@@ -77,12 +77,11 @@ impl RulebookMeters {
 
     /// Counts a rulebook that was loaded. `left_out` is the number of its items that could not be read.
     pub(crate) fn applied(&self, version: u64, left_out: usize) {
-        #[expect(clippy::cast_precision_loss, reason = "gauges are doubles")]
-        let version = version as f64;
-        let left_out = left_out as f64;
         self.loads.increment(1);
-        self.version.set(version);
-        self.left_out.set(left_out);
+        #[expect(clippy::cast_precision_loss, reason = "gauges are doubles")]
+        self.version.set(version as f64);
+        #[expect(clippy::cast_precision_loss, reason = "gauges are doubles")]
+        self.left_out.set(left_out as f64);
     }
 
     /// Counts a failed attempt to load a rulebook.

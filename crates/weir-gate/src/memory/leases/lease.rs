@@ -196,7 +196,7 @@ impl Lease {
     }
 
     /// Adds units to those that end at the same time. Returns the decision about the check.
-    pub(super) fn add(&mut self, given: GivenUnits, now: Instant) -> Option<Decision> {
+    pub(super) fn add(&mut self, given: &GivenUnits, now: Instant) -> Option<Decision> {
         let until = given.until;
         self.until = if self.units > 0 { self.until.min(until) } else { until };
         self.units += given.surplus;

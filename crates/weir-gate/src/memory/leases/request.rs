@@ -102,7 +102,7 @@ impl LeaseRequest<'_> {
                 unsettled.extend(lease.take_returned(now));
             }
             let given = GivenUnits { surplus, cost: self.cost, decision, at, ends, until };
-            return lease.add(given, now).map_or(decisions, |decision| vec![decision]);
+            return lease.add(&given, now).map_or(decisions, |decision| vec![decision]);
         }
         if surplus > 0 {
             let tenant = self.tenant;
