@@ -29,7 +29,8 @@ pub fn run(workspace: &Workspace, weir: &Path) -> Result<()> {
     step("build the images", || build::run(workspace, scratch.path(), &store, weir))?;
     let hidden = "/run /dev/shm /var/lib/containers";
     let mut inside = containers::isolated(scratch.path(), 400, true, hidden);
-    inside.arg(std::env::current_exe().context("find this program")?);
+    // Not the file of this process: a build has possibly replaced it.
+    inside.arg(workspace.target.join("debug").join("xtask"));
     inside.args(["image", "--inside"]).arg(scratch.path()).current_dir(&workspace.root);
     let outcome = call(&mut inside).context("run the images");
     remove_cgroups();
