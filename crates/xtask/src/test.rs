@@ -1,8 +1,5 @@
 //! `cargo xtask test`: every check and every test, the cheapest first. The last line printed is cargo's own summary.
 
-use std::num::NonZeroUsize;
-use std::thread;
-
 use anyhow::Result;
 
 use crate::bench::instructions;
@@ -51,14 +48,5 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     step("clients", || clients::run(workspace, &weir, &[]))?;
     println!("== tests");
     let tests = ["test", "--workspace", "--no-fail-fast"];
-    // Most tests wait for processes that they started.
-    let threads = 2 * thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    call(
-        workspace
-            .cargo()
-            .args(tests)
-            .args(EMBED)
-            .env("RUST_TEST_THREADS", threads.to_string())
-            .env("WEIR_BIN", weir),
-    )
+    call(workspace.cargo().args(tests).args(EMBED).env("WEIR_BIN", weir))
 }
