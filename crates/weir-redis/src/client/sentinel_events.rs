@@ -14,7 +14,7 @@ use crate::error::RedisError;
 #[derive(Debug)]
 pub(super) struct SentinelEvents {
     /// Changes with each event.
-    event: watch::Receiver<()>,
+    event: watch::Sender<()>,
     _subscriptions: JoinSet<()>,
 }
 
@@ -28,14 +28,14 @@ const RENEW_AFTER: Duration = Duration::from_secs(30);
 impl SentinelEvents {
     /// Must be called in a runtime.
     pub(super) fn subscribe(sentinels: impl Iterator<Item = redis::Client>) -> Self {
-        let (changed, event) = watch::channel(());
-        let subscriptions = sentinels.map(|sentinel| listen(sentinel, changed.clone())).collect();
+        let event = watch::Sender::new(());
+        let subscriptions = sentinels.map(|sentinel| listen(sentinel, event.clone())).collect();
         Self { event, _subscriptions: subscriptions }
     }
 
     /// A receiver that sees each event from now on.
     pub(super) fn receiver(&self) -> watch::Receiver<()> {
-        self.event.clone()
+        self.event.subscribe()
     }
 }
 
