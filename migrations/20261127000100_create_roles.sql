@@ -45,7 +45,7 @@ BEGIN
             EXECUTE format('GRANT %I TO %I', plane, login);
         END IF;
     EXCEPTION WHEN internal_error OR unique_violation OR duplicate_object THEN
-        RAISE EXCEPTION 'the login % is being changed by somebody else', login
+        RAISE EXCEPTION 'the login % is being changed by another session', login
             USING ERRCODE = 'serialization_failure';
     END;
 END
