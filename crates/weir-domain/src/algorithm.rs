@@ -167,6 +167,12 @@ macro_rules! algorithms {
                 match self { $(Self::$name(meter) => settle(meter, counter.state(), now),)+ }
             }
 
+            /// The same limit for checks that must leave this many units free. Counters stay the same.
+            #[must_use]
+            pub fn keeping(self, units: u64) -> Self {
+                match self { $(Self::$name(meter) => Self::$name(Counting::keeping(meter, units)),)+ }
+            }
+
             /// Whether a charge of `cost` passes at `now`, and if not, when it could.
             pub fn wait(&self, counter: &mut Counter, cost: u64, now: Micros) -> Wait {
                 match self { $(Self::$name(meter) => meter.wait(counter.state(), cost, now),)+ }

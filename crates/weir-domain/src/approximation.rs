@@ -52,7 +52,7 @@ pub(crate) fn refusal(draft: &RuleDraft, limits: &[Limit]) -> Option<InvalidFiel
         "must be `exact` unless the action is `limit`".to_owned()
     } else if draft.limits.len() > 1 {
         "must be `exact` or `leased` with several limits: `approximate` permits one".to_owned()
-    } else if draft.block_ms.is_some() {
+    } else if !draft.block_ms.is_empty() {
         "must be `exact` with `block_ms`: a gate with leased units would not see the block"
             .to_owned()
     } else {

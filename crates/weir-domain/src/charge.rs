@@ -3,16 +3,18 @@
 use std::sync::Arc;
 
 use crate::algorithm::LeaseId;
-use crate::algorithm::{Meter, PeriodBounds, Quota};
+use crate::algorithm::{Algorithm, Counter, Meter, PeriodBounds, Quota};
 use crate::charged::Charged;
 use crate::counter::{CounterName, CounterPart};
 use crate::draft::{Mode, Over};
 use crate::id::TenantId;
 use crate::limit::Limit;
 use crate::request::Operation;
+use crate::rule::{Blocks, Rule, kept};
 use crate::rulebook::ActiveRule;
 use crate::spread::SpreadKey;
 use crate::subject::SubjectKey;
+use crate::time::Micros;
 
 /// A rule that applies to a request.
 #[derive(Debug, Clone)]
@@ -23,8 +25,14 @@ pub struct RuleCharge {
     pub subject: SubjectKey,
     /// The values by which the counters are spread.
     pub spread: SpreadKey,
-    /// The limits of an override, which replace the rule's.
+    /// The limits of an override or a variant, which replace the rule's.
     pub override_limits: Option<Arc<[Limit]>>,
+    /// The mode in which the rule decides for the subject.
+    pub mode: Mode,
+    /// The position of the variant whose limits are `override_limits`.
+    pub variant: Option<u8>,
+    /// The share of each limit that the check must leave free, in thousandths.
+    pub kept_share: u16,
     /// The cost, if it differs from that of the check. A rule of cost 0 passes if a unit is left, and takes none.
     pub own_cost: Option<u64>,
 }
@@ -51,12 +59,23 @@ pub struct RuleMeters {
     pub group: Group,
     /// The answer to a check that costs more than is left.
     pub over: Over,
-    /// The counter that blocks the subject, and the length of a block in milliseconds.
-    pub block: Option<(CounterName, u64)>,
+    /// The counter that blocks the subject.
+    pub block: Option<BlockMeter>,
     /// The limits, with the names of their counters.
     pub limits: Vec<(CounterName, Meter)>,
     /// The cost, if it differs from that of the check. A rule of cost 0 passes if a unit is left, and takes none.
     pub own_cost: Option<u64>,
+}
+
+/// The blocks of a subject by one rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlockMeter {
+    /// The name of its counter.
+    pub name: CounterName,
+    /// The length of the first block in milliseconds.
+    pub first_ms: u64,
+    /// The lengths of blocks that follow one another, if they differ.
+    pub blocks: Option<Arc<Blocks>>,
 }
 
 /// Rules that are charged together or not charged.
@@ -64,14 +83,50 @@ pub struct RuleMeters {
 pub enum Group {
     /// All enforced rules of the check.
     Enforced,
-    /// A shadow rule: a group of its own.
+    /// A rule that does not affect whether the check is allowed: a group of its own.
     Alone,
 }
 
 impl RuleCharge {
+    /// The charge of a subject to which no override applies.
+    pub fn new(active: Arc<ActiveRule>, subject: SubjectKey, spread: SpreadKey) -> Self {
+        let part = active.rule.part(active.id, subject);
+        let (mode, variant) = (part.mode, part.variant.map(|(at, _)| at));
+        let override_limits = part.variant.map(|(_, limits)| Arc::clone(limits));
+        Self {
+            active,
+            subject,
+            spread,
+            override_limits,
+            mode,
+            variant,
+            kept_share: 0,
+            own_cost: None,
+        }
+    }
+
+    /// The same with the limits of an override, which precede those of a variant.
+    #[must_use]
+    pub fn with_override(self, limits: &Arc<[Limit]>) -> Self {
+        Self { override_limits: Some(Arc::clone(limits)), variant: None, ..self }
+    }
+
     /// The limits in effect.
     pub fn limits(&self) -> &[Limit] {
         self.override_limits.as_deref().unwrap_or_else(|| self.active.rule.limits())
+    }
+
+    /// The meter of one of its limits, for this check; `bounds` resolves the calendar of a quota.
+    pub fn meter(
+        &self,
+        algorithm: &Algorithm,
+        bounds: impl FnMut(&Quota) -> PeriodBounds,
+    ) -> Meter {
+        let meter = algorithm.meter(bounds);
+        match self.kept_share {
+            0 => meter,
+            share => meter.keeping(kept(share, algorithm.limit())),
+        }
     }
 
     /// Whether the charge uses these limits of an override. `None` means the rule's own limits.
@@ -88,9 +143,14 @@ impl RuleCharge {
         self.limits().iter().any(|limit| limit.algorithm.lease_ms().is_some())
     }
 
-    /// Whether the rule is in shadow mode.
-    pub fn shadow(&self) -> bool {
-        self.active.rule.mode() == Mode::Shadow
+    /// The name of the variant whose limits apply.
+    pub fn variant_name(&self) -> Option<&str> {
+        self.active.rule.variants().nth(self.variant?.into())
+    }
+
+    /// Whether the rule decides alone, and does not affect whether the check is allowed.
+    pub fn is_alone(&self) -> bool {
+        self.mode != Mode::Enforce
     }
 
     /// The meters for a tenant; `bounds` resolves the calendar of a quota.
@@ -101,14 +161,15 @@ impl RuleCharge {
     ) -> RuleMeters {
         let name = |part| CounterName { tenant, rule: self.active.id, part, subject: self.subject };
         RuleMeters {
-            group: if self.shadow() { Group::Alone } else { Group::Enforced },
+            group: if self.is_alone() { Group::Alone } else { Group::Enforced },
             over: self.active.rule.over(),
-            block: self.active.rule.block_ms().map(|ms| (name(CounterPart::Block), ms)),
+            block: BlockMeter::of(&self.active.rule, || name(CounterPart::Block)),
             limits: self
                 .limits()
                 .iter()
                 .map(|limit| {
-                    (name(CounterPart::Slot(limit.slot)), limit.algorithm.meter(&mut bounds))
+                    let meter = self.meter(&limit.algorithm, &mut bounds);
+                    (name(CounterPart::Slot(limit.slot)), meter)
                 })
                 .collect(),
             own_cost: self.own_cost,
@@ -122,6 +183,32 @@ impl RuleCharge {
         let mut names: Vec<_> = slots.map(|slot| name(CounterPart::Slot(slot))).collect();
         names.push(name(CounterPart::Block));
         names
+    }
+}
+
+impl BlockMeter {
+    /// The meter of a rule that blocks.
+    pub fn of(rule: &Rule, name: impl FnOnce() -> CounterName) -> Option<Self> {
+        let first_ms = rule.block_ms()?;
+        Some(Self { name: name(), first_ms, blocks: rule.blocks().cloned() })
+    }
+
+    /// The length of the n-th block within the memory, counted from 1, in milliseconds.
+    pub fn length_ms(&self, number: u64) -> u64 {
+        self.blocks.as_deref().map_or(self.first_ms, |blocks| blocks.length_ms(number))
+    }
+
+    /// The number of a block that starts now, after the block of a counter.
+    pub fn next_number(&self, counter: &Counter, now: Micros) -> u64 {
+        let Some(blocks) = self.blocks.as_deref() else { return 0 };
+        match counter {
+            Counter::BlockedUntil { until_us, number }
+                if now.0 < until_us + blocks.memory_ms * 1000 =>
+            {
+                number.max(&1) + 1
+            }
+            _ => 1,
+        }
     }
 }
 

@@ -2,8 +2,11 @@
 //!
 //! A draft mirrors the JSON; `Rule::parse` is the only way from a draft to a rule.
 
+use std::collections::BTreeMap;
+
 pub use crate::algorithm::LimitDraft;
 use crate::counted::Counted;
+use crate::time::Timestamp;
 
 /// A rule as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,14 +27,83 @@ pub struct RuleDraft {
     pub mode: Mode,
     /// The limits; only with [`Action::Limit`].
     pub limits: Vec<LimitDraft>,
-    /// The time for which a subject is blocked after a denial, in milliseconds.
-    pub block_ms: Option<u64>,
+    /// The times for which a subject is blocked after a denial, in milliseconds: of the first block, of the second one within
+    /// `block_memory_ms` after it, and so on. The last one repeats. Empty: no denial blocks.
+    pub block_ms: Vec<u64>,
+    /// The time after a block in which the next one counts as a further one; only with several `block_ms`.
+    pub block_memory_ms: Option<u64>,
     /// The answer while Redis is not available.
     pub on_store_failure: OnStoreFailure,
     /// Whether gates can decide with leased units.
     pub consistency: Consistency,
     /// The answer to a check that costs more than is left.
     pub over: Over,
+    /// The classes of checks that leave a share of each limit to others.
+    pub priority: Option<PriorityDraft>,
+    /// The share of subjects for which the rule is enforced. It is decided as [`Mode::Shadow`] for the others. `None`: all.
+    pub enforce_percent: Option<u64>,
+    /// Limits that are compared: each subject has those of one variant. Empty: all have `limits`.
+    pub variants: Vec<VariantDraft>,
+    /// The times at which the rule applies. `None`: always.
+    pub active: Option<ScheduleDraft>,
+}
+
+/// The classes of the checks of a rule, by the value of an attribute.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct PriorityDraft {
+    /// The attribute whose value is the class.
+    pub attribute: String,
+    /// By class, the share of each limit that must be left after a check, in thousandths.
+    pub keep: BTreeMap<String, u16>,
+}
+
+/// One variant of an experiment.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct VariantDraft {
+    /// The name, unique in the rule.
+    pub name: String,
+    /// The share of subjects that have it.
+    pub percent: u64,
+    /// The limits of these subjects.
+    pub limits: Vec<LimitDraft>,
+}
+
+/// The times at which a rule applies.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct ScheduleDraft {
+    /// The IANA time zone of `weekly`.
+    pub zone: Option<String>,
+    /// Hours of weekdays such as `Mon-Fri 08:00-18:00`. Empty: at all hours.
+    pub weekly: Vec<String>,
+    /// The time from which the rule applies.
+    pub from: Option<Timestamp>,
+    /// The time from which the rule no longer applies.
+    pub until: Option<Timestamp>,
+}
+
+impl Default for RuleDraft {
+    /// A rule of the default namespace without a name and limits.
+    fn default() -> Self {
+        Self {
+            namespace: crate::request::DEFAULT_NAMESPACE.to_owned(),
+            name: String::new(),
+            description: String::new(),
+            conditions: Vec::new(),
+            count_by: Vec::new(),
+            action: Action::Limit,
+            mode: Mode::Enforce,
+            limits: Vec::new(),
+            block_ms: Vec::new(),
+            block_memory_ms: None,
+            on_store_failure: OnStoreFailure::Allow,
+            consistency: Consistency::Exact,
+            over: Over::Deny,
+            priority: None,
+            enforce_percent: None,
+            variants: Vec::new(),
+            active: None,
+        }
+    }
 }
 
 /// A condition as written.
@@ -107,8 +179,10 @@ words! {
     Mode {
         /// The rule decides.
         Enforce = "enforce" ("Enforced"),
+        /// The rule denies nothing, and the answer names it if a limit is exceeded.
+        Report = "report" ("Report": "deny nothing, and tell the caller when a limit is exceeded"),
         /// The rule is decided and counted separately, and does not affect the answer.
-        Shadow = "shadow" ("Shadow": "report only, block nothing"),
+        Shadow = "shadow" ("Shadow": "deny nothing, and count what would be denied"),
         /// The rule has no effect.
         Off = "off" ("Off"),
     }

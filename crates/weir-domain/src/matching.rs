@@ -37,10 +37,12 @@ pub enum Matched {
 pub enum RuleMatch {
     /// This condition, by position, does not hold.
     ConditionFailed(usize),
+    /// The schedule of the rule excludes this time.
+    Inactive,
     /// The request lacks this attribute, which the rule counts by.
     NotCounted(String),
-    /// The rule or an override decides without a limit.
-    Passes(Effect),
+    /// The rule or an override decides without a limit, in this mode.
+    Passes(Effect, Mode),
     /// The rule's limits decide.
     Charged(RuleCharge),
 }
@@ -83,7 +85,6 @@ fn matched_of<'a>(
     let mut missing = None;
     let mut subjects = Subjects { spread_by, last: None };
     for active in rules {
-        let enforced = active.rule.mode() == Mode::Enforce;
         match match_with_subjects(active, request, now, &mut subjects) {
             RuleMatch::Charged(charge) => {
                 limits += charge.limits().len();
@@ -92,17 +93,17 @@ fn matched_of<'a>(
                 }
                 charged.push(charge);
             }
-            RuleMatch::Passes(Effect::Deny) if enforced => denied.push(Arc::clone(active)),
-            RuleMatch::Passes(Effect::Allow)
-                if enforced && active.rule.action() == Action::Allow =>
+            RuleMatch::Passes(Effect::Deny, Mode::Enforce) => denied.push(Arc::clone(active)),
+            RuleMatch::Passes(Effect::Allow, Mode::Enforce)
+                if active.rule.action() == Action::Allow =>
             {
                 allowed.get_or_insert_with(|| Arc::clone(active));
             }
-            // An override that allows lifts its own rule and no other; a shadow rule that allows
+            // An override that allows lifts its own rule and no other; a rule that is not enforced and allows
             // or denies influences nothing.
-            RuleMatch::Passes(_) => decides = true,
+            RuleMatch::Passes(..) => decides = true,
             RuleMatch::NotCounted(attribute) => missing = missing.or(Some(attribute)),
-            RuleMatch::ConditionFailed(_) => {}
+            RuleMatch::ConditionFailed(_) | RuleMatch::Inactive => {}
         }
     }
     if !denied.is_empty() {
@@ -112,6 +113,11 @@ fn matched_of<'a>(
     } else if charged.is_empty() && !decides {
         Matched::Unmatched(missing)
     } else {
+        // A rule that is enforced for some subjects can be alone for this one.
+        let is_in_order = charged.is_sorted_by_key(RuleCharge::is_alone);
+        if !is_in_order {
+            charged.sort_by_key(RuleCharge::is_alone);
+        }
         Matched::Charged(charged)
     }
 }
@@ -163,30 +169,32 @@ fn match_with_subjects<'a>(
     subjects: &mut Subjects<'a, '_>,
 ) -> RuleMatch {
     let rule = &active.rule;
+    if !rule.is_active(now) {
+        return RuleMatch::Inactive;
+    }
     let holds =
         |condition: &Condition| rule.holds(condition, request.attribute(condition.attribute()));
     if let Some(at) = rule.first_unmet(holds) {
         return RuleMatch::ConditionFailed(at);
     }
     match rule.action() {
-        Action::Allow => return RuleMatch::Passes(Effect::Allow),
-        Action::Deny => return RuleMatch::Passes(Effect::Deny),
+        Action::Allow => return RuleMatch::Passes(Effect::Allow, rule.mode()),
+        Action::Deny => return RuleMatch::Passes(Effect::Deny, rule.mode()),
         Action::Limit => {}
     }
     let values = match rule.subject_values(|name| request.attribute(name)) {
         Ok(values) => values,
         Err(missing) => return RuleMatch::NotCounted(missing.to_owned()),
     };
-    let mut charge = |override_limits| {
-        let (subject, spread) = subjects.keys(rule.count_by(), &values);
-        let active = Arc::clone(active);
-        RuleMatch::Charged(RuleCharge { active, subject, spread, override_limits, own_cost: None })
+    let (subject, spread) = subjects.keys(rule.count_by(), &values);
+    let charge = RuleCharge::new(Arc::clone(active), subject, spread);
+    let charge = match active.overrides.find(rule, &values, now).map(|found| &found.effect) {
+        None => charge,
+        Some(Effect::Limits(limits)) => charge.with_override(limits),
+        Some(effect) => return RuleMatch::Passes(effect.clone(), charge.mode),
     };
-    match active.overrides.find(rule, &values, now).map(|found| &found.effect) {
-        None => charge(None),
-        Some(Effect::Limits(limits)) => charge(Some(Arc::clone(limits))),
-        Some(effect) => RuleMatch::Passes(effect.clone()),
-    }
+    let kept_share = rule.kept_share(|name| request.attribute(name));
+    RuleMatch::Charged(RuleCharge { kept_share, ..charge })
 }
 
 /// The subject of `values`, given in the order and the forms of `count_by`.

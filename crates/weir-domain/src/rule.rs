@@ -1,18 +1,30 @@
 //! Rules, in their checked form.
 
+mod controls;
+mod parse;
+mod priority;
+mod schedule;
+mod variants;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 
+pub use self::controls::Blocks;
+use self::controls::{Controls, Part};
+use self::parse::compared_form;
+pub(crate) use self::parse::parse_limits;
+pub use self::priority::{CLASSES_MAX, kept};
+pub use self::schedule::WEEKLY_MAX;
+pub use self::variants::{VARIANTS_MAX, VARIANTS_MIN};
 use crate::algorithm::Algorithm;
-use crate::approximation;
 use crate::condition::Condition;
 use crate::counted::{Counted, Form};
-use crate::draft::{
-    Action, ConditionDraft, Consistency, LimitDraft, Mode, OnStoreFailure, Op, Operand, Over,
-    RuleDraft,
-};
-use crate::limit::{InvalidLimit, LIMITS_PER_RULE_MAX, Limit, span_ms};
-use crate::names::{self, InvalidField};
+use crate::draft::{Action, Consistency, LimitDraft, Mode, OnStoreFailure, Op, Over, RuleDraft};
+use crate::id::RuleId;
+use crate::limit::Limit;
+use crate::names::InvalidField;
+use crate::subject::SubjectKey;
+use crate::time::Timestamp;
 
 /// The most conditions of a rule.
 pub const CONDITIONS_MAX: usize = 16;
@@ -20,6 +32,8 @@ pub const CONDITIONS_MAX: usize = 16;
 pub const COUNT_BY_MAX: usize = 8;
 /// The most slots that a rule uses in its life. Overrides use the numbers from this one on.
 pub const SLOTS_MAX: u16 = 1 << 15;
+/// The most lengths of the blocks of a rule.
+pub const BLOCKS_MAX: usize = 10;
 /// The most characters of a description.
 pub const DESCRIPTION_CHARS_MAX: usize = 1000;
 
@@ -40,6 +54,7 @@ pub struct Rule {
     on_store_failure: OnStoreFailure,
     consistency: Consistency,
     over: Over,
+    controls: Option<Arc<Controls>>,
 }
 
 /// The limits of a rule, as written and checked.
@@ -59,50 +74,12 @@ pub struct Slots {
 }
 
 impl Rule {
-    /// Checks the whole draft and reports everything that is wrong with it.
-    ///
-    /// Limits get slots 0, 1, 2…; [`Rule::with_slots`] sets others.
-    pub fn parse(mut draft: RuleDraft) -> Result<Self, Vec<InvalidField>> {
-        let mut wrong = Vec::new();
-        let mut check = |field: &str, result: Result<(), String>| {
-            if let Err(reason) = result {
-                wrong.push(InvalidField::new(field, reason));
-            }
-        };
-        check("namespace", names::namespace(&draft.namespace).map_err(str::to_owned));
-        check("name", names::rule(&draft.name).map_err(str::to_owned));
-        check("description", names::prose(&draft.description, DESCRIPTION_CHARS_MAX));
-        check("match", at_most(draft.conditions.len(), CONDITIONS_MAX, "conditions"));
-        check("limits", limits_fit(&draft));
-        check("block_ms", block_fits(&draft));
-        check("over", over_fits(&draft));
-        count_by(&draft, &mut wrong);
-        let mut compared = std::mem::take(&mut draft.conditions);
-        for condition in &mut compared {
-            let form = compared_form(&draft.count_by, condition);
-            match &mut condition.value {
-                _ if form == Form::Plain => {}
-                Some(Operand::One(value)) => *value = form.of(value).into_owned(),
-                Some(Operand::Many(values)) => {
-                    for value in values.iter_mut() {
-                        *value = form.of(value).into_owned();
-                    }
-                }
-                None => {}
-            }
-        }
-        let conditions = conditions(compared, &mut wrong);
-        contradictions(&draft, &conditions, &mut wrong);
-        let limits = parse_limits(&draft.limits, "limits", &mut wrong);
-        match draft.consistency {
-            Consistency::Exact => {}
-            Consistency::Leased => leasable(&limits, &mut wrong),
-            Consistency::Approximate => wrong.extend(approximation::refusal(&draft, &limits)),
-        }
-        if wrong.is_empty() { Ok(Self::new(draft, conditions, limits)) } else { Err(wrong) }
-    }
-
-    fn new(draft: RuleDraft, conditions: Vec<Condition>, checked: Vec<Limit>) -> Self {
+    fn new(
+        draft: RuleDraft,
+        conditions: Vec<Condition>,
+        checked: Vec<Limit>,
+        controls: Option<Arc<Controls>>,
+    ) -> Self {
         let limits = Limits { drafts: draft.limits.into(), checked: checked.into() };
         Self {
             namespace: draft.namespace.into(),
@@ -112,18 +89,22 @@ impl Rule {
             has_forms: draft.count_by.iter().any(|counted| counted.form != Form::Plain),
             count_by: draft.count_by.into(),
             limits: limits.into(),
-            block_ms: draft.block_ms,
+            block_ms: draft.block_ms.first().copied(),
             action: draft.action,
             mode: draft.mode,
             on_store_failure: draft.on_store_failure,
             consistency: draft.consistency,
             over: draft.over,
+            controls,
         }
     }
 
     /// The rule as written.
     pub fn draft(&self) -> RuleDraft {
         let conditions = self.conditions.iter().map(|condition| condition.draft().clone());
+        let none = Controls::default();
+        let controls = self.controls.as_deref().unwrap_or(&none);
+        let blocks = controls.blocks.as_deref();
         RuleDraft {
             namespace: self.namespace.to_string(),
             name: self.name.to_string(),
@@ -133,10 +114,15 @@ impl Rule {
             action: self.action,
             mode: self.mode,
             limits: self.limits.drafts.to_vec(),
-            block_ms: self.block_ms,
+            block_ms: blocks.map_or(self.block_ms.as_slice(), |blocks| &blocks.lengths_ms).to_vec(),
+            block_memory_ms: blocks.map(|blocks| blocks.memory_ms),
             on_store_failure: self.on_store_failure,
             consistency: self.consistency,
             over: self.over,
+            priority: controls.priority.as_ref().map(|priority| priority.draft().clone()),
+            enforce_percent: controls.enforce_percent,
+            variants: controls.variants.iter().map(|variant| variant.draft().clone()).collect(),
+            active: controls.schedule.as_ref().map(|schedule| schedule.draft().clone()),
         }
     }
 
@@ -257,9 +243,48 @@ impl Rule {
         compared_form(&self.count_by, condition.draft()) == Form::Plain
     }
 
-    /// The time for which a subject is blocked after a denial, in milliseconds.
+    /// The time for which a subject is blocked after its first denial, in milliseconds.
     pub fn block_ms(&self) -> Option<u64> {
         self.block_ms
+    }
+
+    /// The lengths of blocks that follow one another, if they differ.
+    pub fn blocks(&self) -> Option<&Arc<Blocks>> {
+        self.controls.as_deref()?.blocks.as_ref()
+    }
+
+    /// Whether the rule applies at this time.
+    #[inline]
+    pub fn is_active(&self, now: Timestamp) -> bool {
+        let schedule = self.controls.as_deref().and_then(|controls| controls.schedule.as_ref());
+        schedule.is_none_or(|schedule| schedule.is_active(now))
+    }
+
+    /// The share of each limit that a check must leave free, in thousandths, by the value of an attribute.
+    #[inline]
+    pub fn kept_share<'a>(&self, value: impl Fn(&str) -> Option<&'a str>) -> u16 {
+        let priority = self.controls.as_deref().and_then(|controls| controls.priority.as_ref());
+        priority.map_or(0, |priority| priority.share(value))
+    }
+
+    /// The part that the rule of this id plays for a subject.
+    #[inline]
+    pub(crate) fn part(&self, id: RuleId, subject: SubjectKey) -> Part<'_> {
+        match self.controls.as_deref() {
+            None => Part { mode: self.mode, variant: None },
+            Some(controls) => controls.part(self.mode, id, subject),
+        }
+    }
+
+    /// The names of the variants; empty if the rule has none.
+    pub fn variants(&self) -> impl ExactSizeIterator<Item = &str> {
+        let variants = self.controls.as_deref().map_or(&[][..], |controls| &controls.variants);
+        variants.iter().map(|variant| variant.draft().name.as_str())
+    }
+
+    /// The limits of a variant, by its position.
+    pub fn variant_limits(&self, at: usize) -> Option<&Arc<[Limit]>> {
+        Some(&self.controls.as_deref()?.variants.get(at)?.limits)
     }
 
     /// Sets the slots of the limits, as stored with the rule.
@@ -270,6 +295,11 @@ impl Rule {
             let limits = Arc::make_mut(&mut self.limits);
             for (limit, slot) in limits.checked.iter_mut().zip(slots) {
                 limit.slot = *slot;
+            }
+            if let Some(controls) = self.controls.as_mut().filter(|own| !own.variants.is_empty()) {
+                let controls = Arc::make_mut(controls);
+                let variants = controls.variants.iter().map(|variant| variant.with_slots(slots));
+                controls.variants = variants.collect();
             }
         }
         self
@@ -324,139 +354,6 @@ pub fn carry_slots(before: &[Limit], after: &[Limit], next: u16) -> Slots {
         })
     });
     Slots { taken: taken.collect(), next }
-}
-
-/// Checks the limits of a rule or an override. `path` is their place in the body.
-pub(crate) fn parse_limits(
-    drafts: &[LimitDraft],
-    path: &str,
-    wrong: &mut Vec<InvalidField>,
-) -> Vec<Limit> {
-    let mut limits = Vec::with_capacity(drafts.len());
-    for ((at, draft), slot) in drafts.iter().enumerate().zip(0..) {
-        match Algorithm::parse(draft.clone()) {
-            Ok(algorithm) => limits.push(Limit { slot, algorithm }),
-            Err(InvalidLimit { field, reason }) => {
-                wrong.push(InvalidField::new(format!("{path}[{at}].{field}"), reason));
-            }
-        }
-    }
-    limits
-}
-
-fn limits_fit(draft: &RuleDraft) -> Result<(), String> {
-    match (draft.action, draft.limits.len()) {
-        (Action::Limit, 0) => Err("must hold at least one limit when the action is `limit`".into()),
-        (Action::Limit, count) => at_most(count, LIMITS_PER_RULE_MAX, "limits"),
-        (Action::Allow | Action::Deny, 0) => Ok(()),
-        (action, _) => Err(format!("must be empty when the action is `{}`", action.as_str())),
-    }
-}
-
-fn block_fits(draft: &RuleDraft) -> Result<(), String> {
-    match draft.block_ms {
-        None => Ok(()),
-        Some(_) if draft.action != Action::Limit => {
-            Err("must be null unless the action is `limit`".to_owned())
-        }
-        Some(block_ms) => span_ms("block_ms", block_ms).map(drop).map_err(|invalid| invalid.reason),
-    }
-}
-
-fn over_fits(draft: &RuleDraft) -> Result<(), String> {
-    let has_debt = draft.over == Over::Debt;
-    if has_debt && draft.action != Action::Limit {
-        Err("must be `deny` unless the action is `limit`".to_owned())
-    } else if has_debt && draft.consistency != Consistency::Exact {
-        Err(format!("must be `deny` with the consistency `{}`", draft.consistency.as_str()))
-    } else {
-        Ok(())
-    }
-}
-
-fn count_by(draft: &RuleDraft, wrong: &mut Vec<InvalidField>) {
-    if let Err(reason) = at_most(draft.count_by.len(), COUNT_BY_MAX, "attributes") {
-        wrong.push(InvalidField::new("count_by", reason));
-    }
-    for (at, Counted { attribute, form }) in draft.count_by.iter().enumerate() {
-        let field = format!("count_by[{at}]");
-        if let Err(reason) = names::attribute(attribute) {
-            wrong.push(InvalidField::new(field, reason));
-        } else if draft.count_by[..at].iter().any(|other| other.attribute == *attribute) {
-            wrong.push(InvalidField::new(field, "must not be named twice"));
-        } else if matches!(form, Form::Address { ipv6_prefix } if !(1..=128).contains(ipv6_prefix))
-        {
-            let field = format!("{field}.ipv6_prefix");
-            wrong.push(InvalidField::new(field, "must be from 1 to 128"));
-        }
-    }
-}
-
-/// The form in which a condition compares. Only comparisons with whole values use the form in which the rule counts.
-fn compared_form(count_by: &[Counted], condition: &ConditionDraft) -> Form {
-    if !matches!(condition.op, Op::Equals | Op::NotEquals | Op::OneOf | Op::NotOneOf) {
-        return Form::Plain;
-    }
-    let counted = count_by.iter().find(|counted| counted.attribute == condition.attribute);
-    counted.map_or(Form::Plain, |counted| counted.form)
-}
-
-fn conditions(drafts: Vec<ConditionDraft>, wrong: &mut Vec<InvalidField>) -> Vec<Condition> {
-    let parse =
-        |(at, draft): (usize, ConditionDraft)| Condition::parse(draft, &format!("match[{at}]"));
-    let mut conditions = Vec::with_capacity(drafts.len());
-    for parsed in drafts.into_iter().enumerate().map(parse) {
-        match parsed {
-            Ok(condition) => conditions.push(condition),
-            Err(invalid) => wrong.push(invalid),
-        }
-    }
-    conditions
-}
-
-/// Refuses conditions that cannot all hold for one request.
-fn contradictions(draft: &RuleDraft, conditions: &[Condition], wrong: &mut Vec<InvalidField>) {
-    for (at, condition) in conditions.iter().enumerate() {
-        let attribute = condition.attribute();
-        if condition.draft().op == Op::Absent
-            && draft.count_by.iter().any(|counted| counted.attribute == attribute)
-        {
-            wrong.push(InvalidField::new(
-                format!("match[{at}]"),
-                format!("demands that `{attribute}` is absent, which the rule counts by: it could never count"),
-            ));
-        }
-        let clash = conditions[..at].iter().any(|other| {
-            other.attribute() == attribute
-                && match (other.equal_to(), condition.equal_to()) {
-                    (Some(value), _) => !condition.holds(Some(value)) && condition.is_decidable(),
-                    (_, Some(value)) => !other.holds(Some(value)) && other.is_decidable(),
-                    _ => (other.draft().op == Op::Absent) != (condition.draft().op == Op::Absent),
-                }
-        });
-        if clash {
-            wrong.push(InvalidField::new(
-                format!("match[{at}]"),
-                format!(
-                    "contradicts an earlier condition on `{attribute}`: the rule could never match"
-                ),
-            ));
-        }
-    }
-}
-
-/// Refuses leases of limits whose units cannot be taken in advance and returned.
-fn leasable(limits: &[Limit], wrong: &mut Vec<InvalidField>) {
-    if let Some(limit) = limits.iter().find(|limit| !limit.algorithm.leasable()) {
-        wrong.push(InvalidField::new(
-            "consistency",
-            format!("must be `exact` with a limit of the algorithm `{}`", limit.algorithm.name()),
-        ));
-    }
-}
-
-fn at_most(count: usize, most: usize, what: &str) -> Result<(), String> {
-    if count <= most { Ok(()) } else { Err(format!("must hold at most {most} {what}")) }
 }
 
 #[cfg(test)]

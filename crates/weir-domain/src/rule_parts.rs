@@ -74,26 +74,17 @@ impl<T: ?Sized + Hash + Eq> Pool<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draft::{
-        Action, ConditionDraft, Consistency, LimitDraft, Mode, OnStoreFailure, Op, Operand, Over,
-        RuleDraft,
-    };
+    use crate::draft::{ConditionDraft, LimitDraft, OnStoreFailure, Op, Operand, RuleDraft};
 
     fn rule(name: &str, limit: u64, route: &str) -> Rule {
         let value = Some(Operand::One(route.to_owned()));
         Rule::parse(RuleDraft {
-            namespace: "default".into(),
             name: name.into(),
-            description: String::new(),
             conditions: vec![ConditionDraft { attribute: "route".into(), op: Op::Equals, value }],
             count_by: vec!["user".into()],
-            action: Action::Limit,
-            mode: Mode::Enforce,
             limits: vec![LimitDraft::FixedWindow { limit, window_ms: 1_000 }],
-            block_ms: None,
             on_store_failure: OnStoreFailure::Deny,
-            consistency: Consistency::Exact,
-            over: Over::Deny,
+            ..RuleDraft::default()
         })
         .expect("a valid rule")
     }

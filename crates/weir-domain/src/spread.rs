@@ -133,7 +133,7 @@ fn halves(digest: u128) -> [u64; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draft::{LimitDraft, OnStoreFailure, Over, RuleDraft};
+    use crate::draft::{LimitDraft, RuleDraft};
 
     fn spread_by(names: &[&str]) -> SpreadBy {
         SpreadBy::parse(owned(names)).expect("valid")
@@ -147,16 +147,9 @@ mod tests {
         let mut draft = RuleDraft {
             namespace: "api".into(),
             name: "rule".into(),
-            description: String::new(),
-            conditions: Vec::new(),
             count_by: count_by.iter().map(|&name| name.into()).collect(),
-            action: Action::Limit,
             limits: vec![LimitDraft::FixedWindow { limit: 5, window_ms: 60_000 }],
-            block_ms: None,
-            mode: Mode::Enforce,
-            on_store_failure: OnStoreFailure::Allow,
-            consistency: Consistency::Exact,
-            over: Over::Deny,
+            ..RuleDraft::default()
         };
         change(&mut draft);
         Rule::parse(draft).expect("valid")

@@ -31,7 +31,7 @@ pub(crate) fn resolve_seconds(
     Ok(())
 }
 
-/// Replaces times with a unit in the limits and the block time of a rule's specification at this path: `window: 1m` becomes
+/// Replaces times with a unit in the limits and blocks of a rule's specification at this path: `window: 1m` becomes
 /// `window_ms: 60000`.
 pub(crate) fn resolve(
     spec: &mut Map<String, Value>,
@@ -39,7 +39,23 @@ pub(crate) fn resolve(
     fields: &mut Fields,
 ) -> Result<(), Misplaced> {
     resolve_field(spec, path, "block", fields)?;
-    let limits = spec.get_mut("limits").and_then(Value::as_array_mut);
+    resolve_field(spec, path, "block_memory", fields)?;
+    resolve_limits(spec, path, fields)?;
+    let variants = spec.get_mut("variants").and_then(Value::as_array_mut);
+    for (at, variant) in variants.into_iter().flatten().enumerate() {
+        let path = format!("{}[{at}]", join(path, "variants"));
+        let Some(variant) = variant.as_object_mut() else { continue };
+        resolve_limits(variant, &path, fields)?;
+    }
+    Ok(())
+}
+
+fn resolve_limits(
+    map: &mut Map<String, Value>,
+    path: &str,
+    fields: &mut Fields,
+) -> Result<(), Misplaced> {
+    let limits = map.get_mut("limits").and_then(Value::as_array_mut);
     for (at, limit) in limits.into_iter().flatten().enumerate() {
         let path = format!("{}[{at}]", join(path, "limits"));
         let Some(limit) = limit.as_object_mut() else { continue };
@@ -62,13 +78,18 @@ fn resolve_field(
     if map.contains_key(&in_ms) {
         return Err(Misplaced::new(at, format!("`{field}` and `{in_ms}` are the same field")));
     }
-    let ms = value.as_str().and_then(milliseconds).ok_or_else(|| {
+    let time = |value: &Value| value.as_str().and_then(milliseconds).map(Value::from);
+    let ms = match &value {
+        Value::Array(times) if field == "block" => times.iter().map(time).collect(),
+        time_value => time(time_value),
+    };
+    let ms = ms.ok_or_else(|| {
         let reason =
             format!("`{field}` must be a time such as `500ms`, `10s`, `1m`, `1h` or `30d`");
         Misplaced::new(at, reason)
     })?;
     fields.place(join(path, &in_ms), at);
-    map.insert(in_ms, ms.into());
+    map.insert(in_ms, ms);
     Ok(())
 }
 

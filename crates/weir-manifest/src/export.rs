@@ -153,12 +153,24 @@ fn spec(rule: &RuleBody) -> Map<String, Value> {
         }
         let value = match value {
             Value::Array(limits) if field == "limits" => limits.into_iter().map(limit).collect(),
+            Value::Array(variants) if field == "variants" => {
+                variants.into_iter().map(variant).collect()
+            }
             value => value,
         };
         let (field, value) = with_unit(field, value);
         spec.insert(field, value);
     }
     spec
+}
+
+fn variant(mut variant: Value) -> Value {
+    if let Some(limits) = variant.get_mut("limits").and_then(Value::as_array_mut) {
+        for one in limits {
+            *one = limit(one.take());
+        }
+    }
+    variant
 }
 
 fn limit(limit: Value) -> Value {
@@ -174,8 +186,13 @@ fn limit(limit: Value) -> Value {
 
 /// `window_ms: 60000` as `window: 1m`.
 fn with_unit(field: String, value: Value) -> (String, Value) {
-    match (field.strip_suffix("_ms"), value.as_u64()) {
-        (Some(name), Some(ms)) => (name.to_owned(), durations::written(ms).into()),
+    let written = |value: &Value| value.as_u64().map(|ms| Value::from(durations::written(ms)));
+    let times = match &value {
+        Value::Array(times) => times.iter().map(written).collect(),
+        time => written(time),
+    };
+    match (field.strip_suffix("_ms"), times) {
+        (Some(name), Some(times)) => (name.to_owned(), times),
         _ => (field, value),
     }
 }

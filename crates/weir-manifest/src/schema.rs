@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use utoipa::OpenApi;
+use weir_domain::rule::BLOCKS_MAX;
 use weir_wire::apply::{ApplyAlert, ApplyOverride};
 use weir_wire::bounds::schemas_with_bounds;
 use weir_wire::profiles::ProfileBody;
@@ -64,6 +65,12 @@ fn rule(definitions: &mut Map<String, Value>) -> (&'static str, Value) {
         namespace = properties.remove("namespace").unwrap_or_default();
         name = properties.remove("name").unwrap_or_default();
         with_unit(properties, "block_ms");
+        if let Some(block) = properties.get_mut("block") {
+            let list =
+                json!({ "type": "array", "minItems": 2, "maxItems": BLOCKS_MAX, "items": block });
+            *block = json!({ "description": block["description"], "oneOf": [block, list] });
+        }
+        with_unit(properties, "block_memory_ms");
     }
     spec["required"] = json!([]);
     definitions.get_mut("LimitBody").into_iter().for_each(limits_with_units);

@@ -165,6 +165,7 @@ fn answer() -> CheckAnswer {
         remaining: Some(99),
         reset_after_ms: Some(100),
         limits: vec![limit],
+        over: Vec::new(),
         leases: Vec::new(),
         charge: None,
         degraded: None,

@@ -8,8 +8,9 @@ mod patterns;
 use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
 use weir_domain::condition::OPERANDS_MAX;
-use weir_domain::limit::{COST_MAX, LEASES_MAX, LOG_LIMIT_MAX};
+use weir_domain::limit::{COST_MAX, LEASES_MAX, LOG_LIMIT_MAX, SPAN_MS_MAX};
 use weir_domain::names::VALUE_BYTES_MAX;
+use weir_domain::rule::BLOCKS_MAX;
 
 use self::fields::{ZONE_CHARS_MAX, fields, merge};
 use self::patterns::{ATTRIBUTE, NAMESPACE, ONE_LINE, RULE_NAME, id};
@@ -64,6 +65,9 @@ pub fn schemas_with_bounds(document: &OpenApi) -> Value {
             }
             if name == "CostBody" {
                 bound_cost(schema);
+            }
+            if name == "BlockBody" {
+                bound_block(schema);
             }
         }
     }
@@ -172,6 +176,22 @@ fn bound_operand(schema: &mut Value) {
         } else {
             merge(variant, &text);
             variant["title"] = json!("Operand");
+        }
+    }
+}
+
+/// The length of blocks is a number, or a list of numbers.
+fn bound_block(schema: &mut Value) {
+    let length = json!({ "type": "integer", "minimum": 1, "maximum": SPAN_MS_MAX });
+    let variants = schema.get_mut("oneOf").and_then(Value::as_array_mut);
+    for variant in variants.into_iter().flatten() {
+        if variant["type"] == "array" {
+            let list = json!({ "minItems": 1, "maxItems": BLOCKS_MAX, "items": length });
+            merge(variant, &list);
+            variant["title"] = json!("BlockList");
+        } else {
+            merge(variant, &length);
+            variant["title"] = json!("Block");
         }
     }
 }

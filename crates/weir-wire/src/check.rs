@@ -131,6 +131,10 @@ pub struct CheckAnswer {
     pub reset_after_ms: Option<u64>,
     /// One entry for each limit of each matching rule, enforced ones first, in rule order.
     pub limits: Vec<LimitAnswer>,
+    /// The rules in the mode `report` of which a limit is exceeded; left out if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    pub over: Vec<Arc<str>>,
     /// The leases of concurrency limits that the check took; left out if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leases: Vec<LeaseAnswer>,
@@ -198,7 +202,7 @@ pub struct LimitAnswer {
     pub rule_id: Arc<str>,
     /// The algorithm of the limit.
     pub algorithm: AlgorithmName,
-    /// `enforce`, or `shadow`: the limit is listed and does not affect the answer.
+    /// `enforce`; or `report` or `shadow`: the limit is listed and does not affect whether the check is allowed.
     pub mode: Mode,
     /// Whether this limit lets the check pass.
     pub allowed: bool,

@@ -1,9 +1,16 @@
 //! Rules in JSON: the body of requests, which is stored, and the answer.
 
+mod controls;
+
+use std::collections::BTreeMap;
+
+pub use controls::{Control, controls};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use weir_domain::counted::Counted;
-use weir_domain::draft::{ConditionDraft, Operand, RuleDraft};
+use weir_domain::draft::{
+    ConditionDraft, Operand, PriorityDraft, RuleDraft, ScheduleDraft, VariantDraft,
+};
 use weir_domain::rule::Rule;
 
 use crate::counted::CountedBody;
@@ -44,9 +51,13 @@ pub struct RuleBody {
     /// One to eight limits, all of which must admit a check. Only the action `limit` has limits.
     #[serde(default)]
     pub limits: Vec<LimitBody>,
-    /// The time for which the subject is denied after a denial by one of the limits.
+    /// The time for which the subject is denied after a denial by one of the limits; or a list of up to 10 times, of the first
+    /// block, of the second one within `block_memory_ms`, and so on. The last one repeats.
     #[serde(default)]
-    pub block_ms: Option<u64>,
+    pub block_ms: Option<BlockBody>,
+    /// The time after the end of a block in which the next one counts as a further one; only with a list in `block_ms`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block_memory_ms: Option<u64>,
     /// The answer while Redis cannot be reached.
     #[serde(default = "allow")]
     pub on_store_failure: OnStoreFailure,
@@ -57,6 +68,81 @@ pub struct RuleBody {
     /// The answer to a check that costs more than is left.
     #[serde(default = "deny")]
     pub over: Over,
+    /// Classes of checks that leave a share of each limit to others. Not with `spacing`, and only with the consistency `exact`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<PriorityBody>,
+    /// The share of subjects, 1 to 100, for which the rule is enforced; it is decided as in shadow for the others. A subject is
+    /// always on the same side. Needs `count_by`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enforce_percent: Option<u64>,
+    /// An experiment: 2 to 4 variants, whose limits replace `limits`. Each subject has one variant. Needs `count_by` and the
+    /// consistency `exact`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variants: Vec<VariantBody>,
+    /// The times at which the rule applies; null means always.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active: Option<ScheduleBody>,
+}
+
+/// The length of blocks, in milliseconds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(untagged, expecting = "must be a whole number or a list of whole numbers")]
+pub enum BlockBody {
+    /// All blocks have this length.
+    One(u64),
+    /// The lengths of blocks that follow one another.
+    Several(Vec<u64>),
+}
+
+/// The classes of a rule's checks, by the value of an attribute.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct PriorityBody {
+    /// The attribute whose value is the class; `^[a-z][a-z0-9_.-]{0,63}$`.
+    pub attribute: String,
+    /// By class, at most 16, the share of each limit that must be left after a check: a number from 0 to 1 with at most three
+    /// decimals. Other classes keep nothing free; a check without the attribute counts as the class that keeps most.
+    #[cfg_attr(feature = "openapi", schema(value_type = std::collections::BTreeMap<String, f64>))]
+    pub keep: BTreeMap<String, Share>,
+}
+
+/// A share in thousandths; in JSON a number from 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Share(pub u16);
+
+/// One variant of an experiment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct VariantBody {
+    /// The name, unique in the rule; `^[a-z0-9][a-z0-9-]{0,62}$`.
+    pub name: String,
+    /// The share of subjects that have it, 1 to 99. The shares of all variants sum to 100.
+    pub percent: u64,
+    /// The limits of these subjects. All variants have the same algorithms in the same order.
+    pub limits: Vec<LimitBody>,
+}
+
+/// The times at which a rule applies, by the clock of the gates.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ScheduleBody {
+    /// The IANA time zone of `weekly`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone: Option<String>,
+    /// At most 50 entries such as `Mon-Fri 08:00-18:00`, `Sat,Sun 00:00-24:00` or `Fri 22:00-06:00`, which do not overlap.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub weekly: Vec<String>,
+    /// The time from which the rule applies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<DateTime>,
+    /// The time from which the rule no longer applies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<DateTime>,
 }
 
 /// One condition on an attribute.
@@ -150,6 +236,13 @@ impl RuleBody {
     }
 }
 
+impl Default for RuleBody {
+    /// A rule of the default namespace without a name and limits.
+    fn default() -> Self {
+        RuleDraft::default().into()
+    }
+}
+
 impl From<RuleBody> for RuleDraft {
     fn from(body: RuleBody) -> Self {
         Self {
@@ -161,10 +254,23 @@ impl From<RuleBody> for RuleDraft {
             action: body.action.into(),
             mode: body.mode.into(),
             limits: body.limits.into_iter().map(Into::into).collect(),
-            block_ms: body.block_ms,
+            block_ms: body.block_ms.map_or_else(Vec::new, BlockBody::into_lengths),
+            block_memory_ms: body.block_memory_ms,
             on_store_failure: body.on_store_failure.into(),
             consistency: body.consistency.into(),
             over: body.over.into(),
+            priority: body.priority.map(|priority| PriorityDraft {
+                attribute: priority.attribute,
+                keep: priority.keep.into_iter().map(|(class, share)| (class, share.0)).collect(),
+            }),
+            enforce_percent: body.enforce_percent,
+            variants: body.variants.into_iter().map(VariantDraft::from).collect(),
+            active: body.active.map(|active| ScheduleDraft {
+                zone: active.zone,
+                weekly: active.weekly,
+                from: active.from.map(|at| at.0),
+                until: active.until.map(|at| at.0),
+            }),
         }
     }
 }
@@ -180,11 +286,92 @@ impl From<RuleDraft> for RuleBody {
             action: draft.action.into(),
             mode: draft.mode.into(),
             limits: draft.limits.into_iter().map(Into::into).collect(),
-            block_ms: draft.block_ms,
+            block_ms: BlockBody::of(draft.block_ms),
+            block_memory_ms: draft.block_memory_ms,
             on_store_failure: draft.on_store_failure.into(),
             consistency: draft.consistency.into(),
             over: draft.over.into(),
+            priority: draft.priority.map(|priority| PriorityBody {
+                attribute: priority.attribute,
+                keep: priority
+                    .keep
+                    .into_iter()
+                    .map(|(class, share)| (class, Share(share)))
+                    .collect(),
+            }),
+            enforce_percent: draft.enforce_percent,
+            variants: draft.variants.into_iter().map(VariantBody::from).collect(),
+            active: draft.active.map(|active| ScheduleBody {
+                zone: active.zone,
+                weekly: active.weekly,
+                from: active.from.map(DateTime),
+                until: active.until.map(DateTime),
+            }),
         }
+    }
+}
+
+impl BlockBody {
+    /// The body of these lengths; none of an empty list.
+    pub fn of(lengths_ms: Vec<u64>) -> Option<Self> {
+        match lengths_ms[..] {
+            [] => None,
+            [only] => Some(Self::One(only)),
+            _ => Some(Self::Several(lengths_ms)),
+        }
+    }
+
+    /// The lengths, the first one first.
+    pub fn lengths_ms(&self) -> &[u64] {
+        match self {
+            Self::One(only) => std::slice::from_ref(only),
+            Self::Several(lengths_ms) => lengths_ms,
+        }
+    }
+
+    fn into_lengths(self) -> Vec<u64> {
+        match self {
+            Self::One(only) => vec![only],
+            Self::Several(lengths_ms) => lengths_ms,
+        }
+    }
+}
+
+impl TryFrom<f64> for Share {
+    type Error = &'static str;
+
+    fn try_from(share: f64) -> Result<Self, &'static str> {
+        let thousandths = share * 1000.0;
+        let is_whole = (thousandths - thousandths.round()).abs() < 1e-6;
+        if !(0.0..=1.0).contains(&share) || !is_whole {
+            return Err("must be a number from 0 to 1 with at most three decimals");
+        }
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "it is from 0 to 1000"
+        )]
+        Ok(Self(thousandths.round() as u16))
+    }
+}
+
+impl From<Share> for f64 {
+    fn from(share: Share) -> Self {
+        Self::from(share.0) / 1000.0
+    }
+}
+
+impl From<VariantBody> for VariantDraft {
+    fn from(body: VariantBody) -> Self {
+        let limits = body.limits.into_iter().map(Into::into).collect();
+        Self { name: body.name, percent: body.percent, limits }
+    }
+}
+
+impl From<VariantDraft> for VariantBody {
+    fn from(draft: VariantDraft) -> Self {
+        let limits = draft.limits.into_iter().map(Into::into).collect();
+        Self { name: draft.name, percent: draft.percent, limits }
     }
 }
 

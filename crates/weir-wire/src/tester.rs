@@ -38,6 +38,12 @@ pub struct TestedRule {
     pub failed_condition: Option<FailedCondition>,
     /// The attribute by which the rule counts and that the request lacks.
     pub missing_attribute: Option<String>,
+    /// Whether the schedule of the rule excludes the present time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_inactive: bool,
+    /// The variant that the subject has; left out if the rule compares none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<String>,
     /// The subject that the rule counts.
     pub subject: Option<BTreeMap<String, String>>,
     /// The override that applies to this subject.

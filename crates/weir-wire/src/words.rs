@@ -53,7 +53,7 @@ mirror! {
 }
 mirror! {
     /// Whether a rule is in force.
-    Mode = draft::Mode { Enforce, Shadow, Off, }
+    Mode = draft::Mode { Enforce, Report, Shadow, Off, }
 }
 mirror! {
     /// The answer of a rule while Redis cannot be reached.

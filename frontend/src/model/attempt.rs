@@ -15,7 +15,7 @@ pub enum Outcome {
 
 impl Outcome {
     pub fn of(answer: &CheckAnswer) -> Self {
-        let reported = |mode: Mode| mode == Mode::Shadow;
+        let reported = |mode: Mode| matches!(mode, Mode::Report | Mode::Shadow);
         if !answer.allowed {
             Self::Denied
         } else if answer.limits.iter().any(|limit| reported(limit.mode) && !limit.allowed) {

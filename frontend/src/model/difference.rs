@@ -1,8 +1,7 @@
 //! The differences between two versions of a rule, as text.
 
-use weir_wire::rules::RuleBody;
+use weir_wire::rules::{Control, RuleBody, controls};
 
-use crate::model::duration;
 use crate::model::labels;
 
 /// One difference; a side is `None` if it has no such item.
@@ -24,7 +23,7 @@ pub fn fields(a: &RuleBody, b: &RuleBody) -> Vec<&'static str> {
         ("conditions", a.conditions != b.conditions),
         ("count by", a.count_by != b.count_by),
         ("limits", a.limits != b.limits),
-        ("block", a.block_ms != b.block_ms),
+        ("controls", controls(a) != controls(b)),
         ("failure", a.on_store_failure != b.on_store_failure),
         ("consistency", a.consistency != b.consistency),
         ("over", a.over != b.over),
@@ -55,8 +54,10 @@ pub fn differences(a: &RuleBody, b: &RuleBody) -> Vec<Difference> {
     for (before, after) in paired(&a.limits, &b.limits, |a, b| a.algorithm() == b.algorithm()) {
         add("Limit", before.map(labels::limit), after.map(labels::limit));
     }
-    let block = |rule: &RuleBody| rule.block_ms.map(duration::short);
-    add("Block after a denial", block(a), block(b));
+    for (before, after) in controls(a).into_iter().zip(controls(b)) {
+        let text = |control: Control| control.is_set.then_some(control.text);
+        add(before.label, text(before), text(after));
+    }
     let mut field =
         |label: &str, text: fn(&RuleBody) -> String| add(label, Some(text(a)), Some(text(b)));
     field("Mode", |rule| rule.mode.title().to_owned());

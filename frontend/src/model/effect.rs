@@ -2,7 +2,7 @@
 //! with the algorithms of `weir-domain`.
 
 use weir_domain::algorithm::{Algorithm, Bound, Counter, PeriodBounds, Quota};
-use weir_domain::charge::{Check, Group, RuleMeters};
+use weir_domain::charge::{BlockMeter, Check, Group, RuleMeters};
 use weir_domain::counter::{CounterName, CounterPart};
 use weir_domain::decide::{Counters, decide};
 use weir_domain::id::{RuleId, TenantId};
@@ -49,11 +49,10 @@ impl<'a> Change<'a> {
         let blocked_ms =
             answers.iter().filter(|answer| !answer.allowed && answer.remaining > Some(0));
         if let Some(ms) = blocked_ms.filter_map(|answer| answer.retry_after_ms).max() {
-            counters
-                .0
-                .insert(name(CounterPart::Block), Counter::BlockedUntil(self.now.0 + ms * 1000));
+            let blocked = Counter::BlockedUntil { until_us: self.now.0 + ms * 1000, number: 1 };
+            counters.0.insert(name(CounterPart::Block), blocked);
         }
-        let block = self.after.block_ms().map(|ms| (name(CounterPart::Block), ms));
+        let block = BlockMeter::of(&self.after, || name(CounterPart::Block));
         let meters = self.meters(self.after.limits(), block);
         let check = Check {
             operation: Operation::Inspect,
@@ -108,7 +107,7 @@ impl<'a> Change<'a> {
         }
     }
 
-    fn meters(&self, limits: &[Limit], block: Option<(CounterName, u64)>) -> RuleMeters {
+    fn meters(&self, limits: &[Limit], block: Option<BlockMeter>) -> RuleMeters {
         let around = |quota: &Quota| {
             if let Some(unrenewed) = quota.unrenewed(self.now) {
                 return unrenewed;

@@ -4,10 +4,8 @@ use weir_domain::algorithm::LimitDraft;
 use weir_domain::approximation::bound_in_words;
 use weir_wire::counted::CountedBody;
 use weir_wire::limits::LimitBody;
-use weir_wire::rules::{ConditionBody, OperandBody, RuleBody};
+use weir_wire::rules::{ConditionBody, OperandBody, RuleBody, controls};
 use weir_wire::words::{Action, Mode, Op};
-
-use crate::model::duration::short;
 
 /// The whole rule in one or two sentences.
 pub fn sentence(rule: &RuleBody) -> String {
@@ -26,13 +24,18 @@ pub fn sentence(rule: &RuleBody) -> String {
         text += " ";
         text += &bound;
     }
-    if let Some(block_ms) = rule.block_ms {
-        text += " Denied subjects are blocked for ";
-        text += &short(block_ms);
+    for control in controls(rule).iter().filter(|control| control.is_set) {
+        text += " ";
+        text += control.label;
+        text += ": ";
+        text += &control.text;
         text += ".";
     }
     match rule.mode {
         Mode::Enforce => {}
+        Mode::Report => {
+            text += " Report: nothing is denied, and the answer names the rule when a limit is exceeded."
+        }
         Mode::Shadow => text += " Shadow: denials are reported but not enforced.",
         Mode::Off => text += " Off: the rule has no effect.",
     }

@@ -6,7 +6,7 @@
 mod worst;
 
 use weir_domain::algorithm::{Algorithm, PeriodBounds, Quota};
-use weir_domain::charge::{Check, Group, RuleMeters};
+use weir_domain::charge::{BlockMeter, Check, Group, RuleMeters};
 use weir_domain::counter::{CounterName, CounterPart};
 use weir_domain::decide::{Counters, decide};
 use weir_domain::id::{RuleId, TenantId};
@@ -239,7 +239,7 @@ fn meters(rule: &Rule, begin_us: u64) -> RuleMeters {
     RuleMeters {
         group: Group::Enforced,
         over: rule.over(),
-        block: rule.block_ms().map(|ms| (name(CounterPart::Block), ms)),
+        block: BlockMeter::of(rule, || name(CounterPart::Block)),
         limits: limits
             .map(|limit| (name(CounterPart::Slot(limit.slot)), limit.algorithm.meter(bounds)))
             .collect(),

@@ -11,7 +11,7 @@ use weir_domain::rule::Rule;
 use weir_wire::counted::{CountedBody, CountedInForm, FormName};
 use weir_wire::limits::LimitBody;
 use weir_wire::problem::FieldProblem;
-use weir_wire::rules::{ConditionBody, OperandBody, RuleBody};
+use weir_wire::rules::{BlockBody, ConditionBody, OperandBody, RuleBody};
 use weir_wire::words::{Action, Consistency, Mode, OnStoreFailure, Op, Over};
 
 use crate::model::duration::{DurationInput, Unit};
@@ -34,6 +34,8 @@ pub struct RuleForm {
     pub on_store_failure: OnStoreFailure,
     pub consistency: Consistency,
     pub over: Over,
+    /// The rule that is edited, of which the form retains what it does not show.
+    edited: RuleBody,
     next_row: u32,
 }
 
@@ -65,6 +67,7 @@ impl RuleForm {
             on_store_failure: OnStoreFailure::Allow,
             consistency: Consistency::Exact,
             over: Over::Deny,
+            edited: RuleBody::default(),
             next_row: 0,
         };
         form.add_limit();
@@ -81,9 +84,10 @@ impl RuleForm {
         form.action = rule.action;
         form.mode = rule.mode;
         form.blocks = rule.block_ms.is_some();
-        if let Some(block_ms) = rule.block_ms {
+        if let Some(BlockBody::One(block_ms)) = rule.block_ms {
             form.block = DurationInput::of_ms(block_ms);
         }
+        form.edited = rule.clone();
         form.on_store_failure = rule.on_store_failure;
         form.consistency = rule.consistency;
         form.over = rule.over;
@@ -151,10 +155,11 @@ impl RuleForm {
             action: self.action,
             mode: self.mode,
             limits,
-            block_ms,
+            block_ms: block_ms.map(BlockBody::One),
             on_store_failure: self.on_store_failure,
             consistency: if limited { self.consistency } else { Consistency::Exact },
             over: if limited { self.over } else { Over::Deny },
+            ..self.edited.clone()
         };
         for problem in body.clone().parse().err().unwrap_or_default() {
             if !wrong.iter().any(|known| known.field == problem.field) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use weir_wire::check::{CheckBody, CheckMode};
 use weir_wire::limits::LimitBody;
 use weir_wire::rules::RuleBody;
-use weir_wire::words::{Action, Consistency, Mode, OnStoreFailure, Over, Period};
+use weir_wire::words::Period;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Template {
@@ -50,15 +50,9 @@ impl Template {
             namespace: namespace.to_owned(),
             name,
             description: self.reason().to_owned(),
-            conditions: Vec::new(),
             count_by: vec![count_by.into()],
-            action: Action::Limit,
-            mode: Mode::Enforce,
             limits: self.limits(),
-            block_ms: None,
-            on_store_failure: OnStoreFailure::Allow,
-            consistency: Consistency::Exact,
-            over: Over::Deny,
+            ..RuleBody::default()
         }
     }
 

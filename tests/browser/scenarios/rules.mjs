@@ -104,7 +104,7 @@ async function changesModes(page, shoot) {
     const stale = await ruleNamed("rule-0003");
     await api("PUT", `/tenants/${owner.tenant}/rules/${stale.id}`, body(3), { ...owner, ifMatch: stale.revision });
     await page.getByLabel("Select all rules shown").check();
-    await page.getByLabel("New mode").selectOption({ label: "Shadow: report only, block nothing" });
+    await page.getByLabel("New mode").selectOption({ label: "Shadow: deny nothing, and count what would be denied" });
     await page.getByRole("button", { name: "Change mode (2 rules)" }).click();
     const dialog = page.getByRole("dialog", { name: "Change the mode?" });
     await dialog.getByText("rule-0003", { exact: true }).waitFor();

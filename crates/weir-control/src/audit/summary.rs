@@ -1,10 +1,10 @@
 //! The difference that a change made, as a short text: `burst 40 → 15; mode Shadow → Enforced`.
 
 use serde_json::Value;
-use weir_domain::quantity::{counted, short};
+use weir_domain::quantity::counted;
 use weir_wire::counted::CountedBody;
 use weir_wire::overrides::OverrideBody;
-use weir_wire::rules::RuleBody;
+use weir_wire::rules::{RuleBody, controls};
 
 mod fields;
 mod words;
@@ -84,8 +84,9 @@ fn rule_differences(before: &RuleBody, after: &RuleBody) -> Vec<String> {
         }
     };
     parts.texts("counts", &counts(before), &counts(after));
-    let block = |rule: &RuleBody| rule.block_ms.map_or_else(|| "none".to_owned(), short);
-    parts.texts("block", &block(before), &block(after));
+    for (before, after) in controls(before).iter().zip(controls(after)) {
+        parts.texts(&before.label.to_lowercase(), &before.text, &after.text);
+    }
     let outage = |rule: &RuleBody| rule.on_store_failure.title();
     parts.texts("without Redis", outage(before), outage(after));
     parts.texts("consistency", before.consistency.as_str(), after.consistency.as_str());

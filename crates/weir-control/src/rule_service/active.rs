@@ -47,16 +47,11 @@ pub(crate) fn charge_of(
     values: &[impl AsRef<str>],
     exception: Option<&Active>,
 ) -> RuleCharge {
-    let override_limits = match exception.map(|active| &active.effect) {
-        Some(Effect::Limits(limits)) => Some(limits.clone()),
-        _ => None,
-    };
     let count_by = active.rule.count_by();
-    RuleCharge {
-        active: active.clone(),
-        subject: subject_key(count_by, values),
-        spread: spread_by.key(count_by, values),
-        override_limits,
-        own_cost: None,
+    let subject = subject_key(count_by, values);
+    let charge = RuleCharge::new(active.clone(), subject, spread_by.key(count_by, values));
+    match exception.map(|active| &active.effect) {
+        Some(Effect::Limits(limits)) => charge.with_override(limits),
+        _ => charge,
     }
 }

@@ -82,12 +82,13 @@ impl Side {
         Self { tenant, rule, counters: Counters::default() }
     }
 
-    /// Whether the rule allows a check; `None` if it does not match.
+    /// Whether the rule allows a check; `None` if it does not match. A rule that is not enforced denies as if it were, but not
+    /// outside the subjects for which it is to be enforced.
     fn decide(&mut self, request: &Request, asked: &ReplayedCheck) -> Option<bool> {
         let now = micros(asked.at);
         match match_rule(self.rule.as_ref()?, request, asked.at) {
-            RuleMatch::ConditionFailed(_) | RuleMatch::NotCounted(_) => None,
-            RuleMatch::Passes(effect) => Some(effect != Effect::Deny),
+            RuleMatch::ConditionFailed(_) | RuleMatch::NotCounted(_) | RuleMatch::Inactive => None,
+            RuleMatch::Passes(effect, _) => Some(effect != Effect::Deny),
             RuleMatch::Charged(charge) => {
                 let mut meters = charge.meters(self.tenant, |quota| calendar::bounds(quota, now));
                 // Recorded checks do not say when work ended.
@@ -100,7 +101,8 @@ impl Side {
                     charged: None,
                 };
                 let decisions = decide(&mut self.counters, &check, now);
-                Some(decisions.iter().all(|decision| decision.allowed))
+                let is_outside = charge.mode != charge.active.rule.mode();
+                Some(is_outside || decisions.iter().all(|decision| decision.allowed))
             }
         }
     }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::extract::State;
-use weir_domain::draft::{Action, Mode};
 use weir_domain::id::RuleId;
 use weir_domain::overrides::Overrides;
 use weir_domain::rulebook::ActiveRule;
@@ -14,7 +13,6 @@ use weir_http::problem::Problem;
 use weir_wire::limits::{AlgorithmName, LimitBody};
 use weir_wire::rules::RuleBody;
 use weir_wire::suggest::{SHARE_DENIED_MAX, SuggestAnswer, SuggestBody};
-use weir_wire::words::{Consistency, OnStoreFailure, Over};
 
 use super::recorded::{self, RecordedQuery, RecordedTraffic};
 use super::run::{HOUR_MS, enter};
@@ -88,16 +86,10 @@ fn rule(control: &ControlState, body: &SuggestBody) -> Result<Arc<ActiveRule>, P
     let rule = RuleBody {
         namespace: body.namespace.clone(),
         name: "suggested".to_owned(),
-        description: String::new(),
         conditions: body.conditions.clone(),
         count_by: body.count_by.clone(),
-        action: Action::Limit.into(),
-        mode: Mode::Enforce.into(),
         limits: vec![limit_body(body, 1)?],
-        block_ms: None,
-        on_store_failure: OnStoreFailure::Allow,
-        consistency: Consistency::Exact,
-        over: Over::Deny,
+        ..RuleBody::default()
     };
     let rule = rule.parse().map_err(|wrong| {
         let outside = wrong.into_iter().map(|mut problem| {

@@ -33,21 +33,30 @@ impl MatchedRule {
         Self { active, rule_match }
     }
 
-    /// Whether the rule is enforced.
+    /// The mode in which the rule decides for the subject of the request.
+    fn mode(&self) -> Mode {
+        match &self.rule_match {
+            RuleMatch::Charged(charge) => charge.mode,
+            RuleMatch::Passes(_, mode) => *mode,
+            _ => self.active.rule.mode(),
+        }
+    }
+
+    /// Whether the rule is enforced for the subject of the request.
     pub(crate) fn enforced(&self) -> bool {
-        self.active.rule.mode() == Mode::Enforce
+        self.mode() == Mode::Enforce
     }
 
     /// Whether the rule allows everything that it matches, regardless of the limits of other rules.
     pub(crate) fn exempts(&self) -> bool {
-        let allows = matches!(self.rule_match, RuleMatch::Passes(Effect::Allow));
+        let allows = matches!(self.rule_match, RuleMatch::Passes(Effect::Allow, _));
         allows && self.active.rule.action() == Action::Allow
     }
 
     /// Whether the rule would allow the request. `decisions` are those of its limits.
     pub(crate) fn passes(&self, decisions: &[Decision]) -> bool {
         match self.rule_match {
-            RuleMatch::Passes(Effect::Deny) => false,
+            RuleMatch::Passes(Effect::Deny, _) => false,
             RuleMatch::Charged(_) => decisions.iter().all(|decision| decision.allowed),
             _ => true,
         }
@@ -72,16 +81,21 @@ impl MatchedRule {
             let names = rule.count_by().iter().map(|counted| counted.attribute.clone());
             Some(names.zip(values.into_iter().map(Cow::into_owned)).collect())
         };
-        let matches = matches!(self.rule_match, RuleMatch::Charged(_) | RuleMatch::Passes(_));
+        let matches = matches!(self.rule_match, RuleMatch::Charged(_) | RuleMatch::Passes(..));
         TestedRule {
             rule: rule.name().to_owned(),
             rule_id: self.active.id.to_string(),
-            mode: rule.mode().into(),
+            mode: self.mode().into(),
             action: self.action().into(),
             matches,
             failed_condition: self.failed_condition(request),
             missing_attribute: match &self.rule_match {
                 RuleMatch::NotCounted(attribute) => Some(attribute.clone()),
+                _ => None,
+            },
+            is_inactive: matches!(self.rule_match, RuleMatch::Inactive),
+            variant: match &self.rule_match {
+                RuleMatch::Charged(charge) => charge.variant_name().map(str::to_owned),
                 _ => None,
             },
             subject: if matches { subject() } else { None },
@@ -95,8 +109,8 @@ impl MatchedRule {
 
     fn action(&self) -> Action {
         match self.rule_match {
-            RuleMatch::Passes(Effect::Allow) => Action::Allow,
-            RuleMatch::Passes(Effect::Deny) => Action::Deny,
+            RuleMatch::Passes(Effect::Allow, _) => Action::Allow,
+            RuleMatch::Passes(Effect::Deny, _) => Action::Deny,
             _ => self.active.rule.action(),
         }
     }
@@ -115,7 +129,7 @@ impl MatchedRule {
     fn exception(&self, request: &Request, now: Timestamp) -> Option<&Active> {
         let rule = &self.active.rule;
         if rule.action() != Action::Limit
-            || matches!(self.rule_match, RuleMatch::ConditionFailed(_))
+            || matches!(self.rule_match, RuleMatch::ConditionFailed(_) | RuleMatch::Inactive)
         {
             return None;
         }

@@ -45,7 +45,7 @@ pub(crate) async fn test(
     Ok(Json(answer(&request, &matched, &decisions, decided)))
 }
 
-/// The rules of a namespace: enforced rules, then shadow rules, then disabled ones; the oldest first. With the attributes by
+/// The rules of a namespace: enforced rules, then those in the modes report, shadow and off; the oldest first. With the attributes by
 /// which their counters are spread.
 async fn rules(
     control: &ControlState,
@@ -60,8 +60,9 @@ async fn rules(
     let mut rules = all.collect::<Result<Vec<_>, _>>()?;
     let place = |mode| match mode {
         Mode::Enforce => 0,
-        Mode::Shadow => 1,
-        Mode::Off => 2,
+        Mode::Report => 1,
+        Mode::Shadow => 2,
+        Mode::Off => 3,
     };
     rules.sort_by_key(|active| (place(active.rule.mode()), active.id));
     Ok((rules, rows.rules.first().map(spread_by).unwrap_or_default()))

@@ -251,8 +251,7 @@ impl Plane {
         let values: &[&str] = if active.rule.count_by().is_empty() { &[] } else { &[user] };
         let subject = subject_key(active.rule.count_by(), values);
         let spread = crate::rule_service::spread_by(&row).key(active.rule.count_by(), values);
-        let rules =
-            vec![RuleCharge { active, subject, spread, override_limits: None, own_cost: None }];
+        let rules = vec![RuleCharge::new(active, subject, spread)];
         let (operation, cost) = (Operation::Consume, 1);
         let namespace = row.namespace.as_str();
         let asked = Asked {

@@ -153,6 +153,10 @@ impl<const QUEUES: bool> Definition for Bucket<QUEUES> {
 impl<const QUEUES: bool> Counting for Bucket<QUEUES> {
     type State = BucketState;
 
+    fn keeping(self, units: u64) -> Self {
+        Self { capacity: self.capacity.saturating_sub(units), ..self }
+    }
+
     /// The bucket with its stamp pulled back, if that is necessary. The level stays.
     fn settled(&self, state: &BucketState, now: Micros) -> Option<BucketState> {
         let at_us = pulled_back(state.at_us, now);

@@ -188,6 +188,10 @@ impl Definition for Concurrency {
 impl Counting for Concurrency {
     type State = LeasesState;
 
+    fn keeping(self, units: u64) -> Self {
+        Self { capacity: self.capacity.saturating_sub(units), ..self }
+    }
+
     fn settled(&self, state: &LeasesState, now: Micros) -> Option<LeasesState> {
         let by_clock =
             |held: &HeldLease| HeldLease { ends_us: self.end_by_clock(held, now), ..*held };
@@ -198,7 +202,9 @@ impl Counting for Concurrency {
     fn wait(&self, state: &LeasesState, _cost: u64, now: Micros) -> Wait {
         let ends = self.ends(state, now);
         let open = ends.len() as u64;
-        if open < self.capacity {
+        if self.capacity == 0 {
+            return Wait::Forever;
+        } else if open < self.capacity {
             return Wait::None;
         }
         // After an edit more can be open than the capacity.

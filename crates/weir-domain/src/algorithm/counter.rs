@@ -11,8 +11,13 @@ macro_rules! counters {
             /// The counter was never used, or is as if never used.
             #[default]
             Untouched,
-            /// The subject is blocked until this time, in microseconds.
-            BlockedUntil(u64),
+            /// The subject is blocked.
+            BlockedUntil {
+                /// The end of the block, in microseconds.
+                until_us: u64,
+                /// The number of the block among those that follow one another, from 1; 0 if all have one length.
+                number: u64,
+            },
             $($(#[$doc])* $name($state),)+
         }
 

@@ -73,6 +73,13 @@ pub(crate) trait Counting {
     /// The state that a counter stores.
     type State;
 
+    /// The same limit for checks that must leave this many units free: each passes exactly if its cost and these units together
+    /// would pass. Counters, and what a charge does to them, stay the same.
+    #[must_use]
+    fn keeping(self, units: u64) -> Self
+    where
+        Self: Sized;
+
     /// The state to store after a step of the clock left the state in the future. `None` means that the state stays.
     fn settled(&self, state: &Self::State, now: Micros) -> Option<Self::State>;
 

@@ -72,6 +72,10 @@ impl Definition for FixedWindow {
 }
 
 impl Windowed for FixedWindow {
+    fn keeping(self, units: u64) -> Self {
+        Self(self.0.keeping(units))
+    }
+
     fn limit(&self) -> u64 {
         self.0.limit
     }

@@ -260,6 +260,10 @@ impl PeriodBounds {
 }
 
 impl Windowed for PeriodBounds {
+    fn keeping(self, units: u64) -> Self {
+        Self { limit: self.limit.saturating_sub(units), ..self }
+    }
+
     fn limit(&self) -> u64 {
         self.limit
     }

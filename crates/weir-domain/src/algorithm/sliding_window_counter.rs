@@ -174,6 +174,10 @@ impl Definition for SlidingWindowCounter {
 impl Counting for SlidingWindowCounter {
     type State = PairState;
 
+    fn keeping(self, units: u64) -> Self {
+        Self(self.0.keeping(units))
+    }
+
     /// The windows pulled back to the present ones, if a step of the clock left them in the future.
     fn settled(&self, state: &PairState, now: Micros) -> Option<PairState> {
         let view = self.view(*state, now);

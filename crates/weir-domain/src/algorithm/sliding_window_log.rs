@@ -21,6 +21,8 @@ pub struct SlidingWindowLog {
     limit: u64,
     window_ms: u64,
     count_denied: bool,
+    /// The units that a check must leave free.
+    kept: u64,
 }
 
 /// Admitted checks, and denied ones if the limit counts them, oldest first.
@@ -52,7 +54,7 @@ impl SlidingWindowLog {
                 ),
             });
         }
-        Ok(Self { limit, window_ms: span_ms("window_ms", window_ms)?, count_denied })
+        Ok(Self { limit, window_ms: span_ms("window_ms", window_ms)?, count_denied, kept: 0 })
     }
 
     /// The units that any window admits.
@@ -117,6 +119,11 @@ impl SlidingWindowLog {
         true
     }
 
+    /// The units that a check finds at most.
+    const fn usable(&self) -> u64 {
+        self.limit.saturating_sub(self.kept)
+    }
+
     const fn window_us(&self) -> u64 {
         self.window_ms * 1000
     }
@@ -177,6 +184,10 @@ impl Definition for SlidingWindowLog {
 impl Counting for SlidingWindowLog {
     type State = LogState;
 
+    fn keeping(self, units: u64) -> Self {
+        Self { kept: units, ..self }
+    }
+
     /// The log with all entries that are newer than `now` merged into one of `now`, if a step of the clock left them there.
     fn settled(&self, state: &LogState, now: Micros) -> Option<LogState> {
         if !stepped(state, now) {
@@ -190,11 +201,11 @@ impl Counting for SlidingWindowLog {
     }
 
     fn wait(&self, state: &LogState, cost: u64, now: Micros) -> Wait {
-        if cost > self.limit {
+        if cost > self.usable() {
             return Wait::Forever;
         }
         let total: u64 = self.live(state, now).map(|entry| entry.cost).sum();
-        let mut excess = (total + cost).saturating_sub(self.limit);
+        let mut excess = (total + cost).saturating_sub(self.usable());
         if excess == 0 {
             return Wait::None;
         }
@@ -228,7 +239,7 @@ impl Counting for SlidingWindowLog {
     }
 
     fn log_denied(&self, state: &mut LogState, cost: u64, now: Micros) {
-        if self.count_denied && cost <= self.limit {
+        if self.count_denied && cost <= self.usable() {
             self.charge(state, cost, now);
         }
     }
@@ -265,7 +276,7 @@ impl Counting for SlidingWindowLog {
         let total: u64 = self.live(state, now).map(|entry| entry.cost).sum();
         let newest = self.live(state, now).last();
         Level {
-            remaining: self.limit.saturating_sub(total),
+            remaining: self.usable().saturating_sub(total),
             reset_after_ms: newest.map_or(0, |entry| ms_until(entry.at_us + self.window_us(), now)),
         }
     }
@@ -289,7 +300,12 @@ impl Counting for SlidingWindowLog {
     }
 
     fn script_parameters(&self) -> ScriptParameters {
-        ScriptParameters::Three([self.limit, self.window_us(), u64::from(self.count_denied)])
+        let (window_us, count_denied) = (self.window_us(), u64::from(self.count_denied));
+        match self.kept {
+            0 => ScriptParameters::Three([self.limit, window_us, count_denied]),
+            // The script trims the log by the whole limit.
+            _ => ScriptParameters::Five([self.usable(), window_us, count_denied, self.limit, 0]),
+        }
     }
 }
 

@@ -91,6 +91,11 @@ impl Definition for Spacing {
 impl Counting for Spacing {
     type State = SpacingState;
 
+    /// Rules with a spacing keep nothing free.
+    fn keeping(self, _units: u64) -> Self {
+        self
+    }
+
     fn settled(&self, state: &SpacingState, now: Micros) -> Option<SpacingState> {
         let last_us = state.last_us.map(|last_us| pulled_back(last_us, now));
         (last_us != state.last_us).then_some(SpacingState { last_us })

@@ -26,7 +26,11 @@ pub struct WindowState {
 }
 
 /// A limit that counts units from the start to the end of a window, then from zero.
-pub(crate) trait Windowed {
+pub(crate) trait Windowed: Sized {
+    /// As [`Counting::keeping`].
+    #[must_use]
+    fn keeping(self, units: u64) -> Self;
+
     /// The units that a window admits.
     fn limit(&self) -> u64;
 
@@ -69,6 +73,11 @@ impl UnitsPerWindow {
         Self { limit: part(self.limit, gates), ..self }
     }
 
+    /// As [`Counting::keeping`].
+    pub(super) const fn keeping(self, units: u64) -> Self {
+        Self { limit: self.limit.saturating_sub(units), ..self }
+    }
+
     pub(super) const fn window_us(self) -> u64 {
         self.window_ms * 1000
     }
@@ -80,6 +89,10 @@ impl UnitsPerWindow {
 
 impl<W: Windowed> Counting for W {
     type State = WindowState;
+
+    fn keeping(self, units: u64) -> Self {
+        Windowed::keeping(self, units)
+    }
 
     fn settled(&self, state: &WindowState, now: Micros) -> Option<WindowState> {
         let window = self.window(*state, now);

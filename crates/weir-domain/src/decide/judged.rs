@@ -22,6 +22,8 @@ pub(super) struct RuleEvaluation<'a> {
     /// Milliseconds until the subject can have another reservation.
     pub(super) full_ms: u64,
     block_starts: bool,
+    /// The number of the block that starts or restarts.
+    block_number: u64,
     /// Whether the check is a refund, on which nobody acts.
     is_refund: bool,
     /// Whether the block was longer than the rule says, so that it restarts.
@@ -83,13 +85,19 @@ pub(super) fn judge<'a>(
         let returned = false;
         JudgedLimit { name: *name, meter, counter, held, passes, wait, delay_ms, returned, changed }
     });
-    let (blocked_ms, block_restarts) =
-        match rule.block.map(|(name, ms)| (counters.0.get(&name), ms)) {
-            Some((Some(Counter::BlockedUntil(until_us)), block_ms)) => {
-                block_left(*until_us, block_ms, now)
+    let mut blocked_ms = 0;
+    let mut block_restarts = false;
+    let mut block_number = 0;
+    if let Some(block) = &rule.block {
+        let counter = counters.0.get(&block.name).unwrap_or(&Counter::Untouched);
+        block_number = block.next_number(counter, now);
+        if let Counter::BlockedUntil { until_us, number } = counter {
+            (blocked_ms, block_restarts) = block_left(*until_us, block.length_ms(*number), now);
+            if block_restarts {
+                block_number = *number;
             }
-            _ => (0, false),
-        };
+        }
+    }
     let limits = limits.collect();
     RuleEvaluation {
         meters: rule,
@@ -99,6 +107,7 @@ pub(super) fn judge<'a>(
         full_ms,
         block_restarts,
         block_starts: false,
+        block_number,
         is_refund: check.operation == Operation::Refund,
         limits,
     }
@@ -221,7 +230,8 @@ impl RuleEvaluation<'_> {
 
     /// The decisions, after this many units were reserved at each limit.
     pub(super) fn report(&mut self, outcome: Outcome, reserved: u64, now: Micros) -> Vec<Decision> {
-        let block_ms = self.meters.block.map_or(0, |(_, block_ms)| block_ms);
+        let block = self.meters.block.as_ref();
+        let block_ms = block.map_or(0, |block| block.length_ms(self.block_number));
         let blocked_ms = self.blocked_ms.max(self.full_ms);
         let block_starts = self.block_starts;
         let is_refund = self.is_refund;
@@ -253,8 +263,10 @@ impl RuleEvaluation<'_> {
             counters.0.insert(limit.name, std::mem::take(&mut limit.counter));
         }
         let begins = self.block_starts || self.block_restarts;
-        if let (true, Some((name, block_ms))) = (begins, self.meters.block) {
-            counters.0.insert(name, Counter::BlockedUntil(now.0 + block_ms * 1000));
+        if let (true, Some(block)) = (begins, &self.meters.block) {
+            let number = self.block_number;
+            let until_us = now.0 + block.length_ms(number) * 1000;
+            counters.0.insert(block.name, Counter::BlockedUntil { until_us, number });
         }
     }
 }

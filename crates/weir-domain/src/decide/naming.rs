@@ -14,7 +14,7 @@ pub fn name_charge(
     charges: &[RuleCharge],
     decisions: Option<&[Decision]>,
 ) -> Option<Charged> {
-    if cost == 0 || charges.iter().all(RuleCharge::shadow) {
+    if cost == 0 || charges.iter().all(RuleCharge::is_alone) {
         return None;
     }
     let mut charged = Charged::new(at, cost);
@@ -22,7 +22,7 @@ pub fn name_charge(
     for charge in charges {
         for limit in charge.limits() {
             let decision = decisions.as_mut().and_then(Iterator::next);
-            if let (Algorithm::TokenBucket(bucket), false) = (&limit.algorithm, charge.shadow()) {
+            if let (Algorithm::TokenBucket(bucket), false) = (&limit.algorithm, charge.is_alone()) {
                 let counter = (charge.active.id, limit.slot);
                 let reset_after_ms = decision.map(|decision| decision.reset_after_ms);
                 charged.add_bucket(counter, *bucket, reset_after_ms);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::algorithm::{FixedWindow, LeakyBucket, Meter, SlidingWindowLog};
-use crate::charge::{Group, RuleMeters};
+use crate::charge::{BlockMeter, Group, RuleMeters};
 use crate::counter::{CounterName, CounterPart};
 use crate::id::{RuleId, TenantId};
 use crate::subject::SubjectKey;
@@ -53,8 +53,8 @@ fn rule(id: u128, meters: &[Meter]) -> RuleMeters {
 }
 
 fn with_block(id: u128, block_ms: u64, meters: &[Meter]) -> RuleMeters {
-    let block = Some((name(id, CounterPart::Block), block_ms));
-    RuleMeters { block, ..rule(id, meters) }
+    let block = BlockMeter { name: name(id, CounterPart::Block), first_ms: block_ms, blocks: None };
+    RuleMeters { block: Some(block), ..rule(id, meters) }
 }
 
 fn per_minute(limit: u64) -> Meter {

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::counted::Form;
-use crate::draft::{
-    ConditionDraft, Consistency, LimitDraft, OnStoreFailure, Op, Operand, Over, RuleDraft,
-};
+use crate::draft::{ConditionDraft, LimitDraft, OnStoreFailure, Op, Operand, RuleDraft};
 use crate::id::{OverrideId, RuleId, TenantId};
 use crate::overrides::{EffectDraft, Override, OverrideDraft, Overrides};
 use crate::request::{Operation, RequestDraft};
@@ -19,18 +17,12 @@ const NOW: Timestamp = Timestamp::from_millis(1_763_726_400_000);
 fn draft(action: Action, mode: Mode) -> RuleDraft {
     let limit = LimitDraft::FixedWindow { limit: 5, window_ms: 1_000 };
     RuleDraft {
-        namespace: "default".into(),
         name: "rule".into(),
-        description: String::new(),
-        conditions: Vec::new(),
-        count_by: Vec::new(),
         action,
         mode,
         limits: if action == Action::Limit { vec![limit] } else { Vec::new() },
-        block_ms: None,
         on_store_failure: OnStoreFailure::Deny,
-        consistency: Consistency::Exact,
-        over: Over::Deny,
+        ..RuleDraft::default()
     }
 }
 
@@ -134,7 +126,7 @@ fn shadow_rules_influence_nothing() {
     assert_eq!(outcome(&watched, &[]), ("denied", vec![1]));
     let both = rules([limit_by(&[]), shadow(Action::Limit)]);
     let Matched::Charged(charges) = matched(&both, &request(&[]), NOW) else { panic!("charged") };
-    assert_eq!(charges.iter().map(RuleCharge::shadow).collect::<Vec<_>>(), [false, true]);
+    assert_eq!(charges.iter().map(RuleCharge::is_alone).collect::<Vec<_>>(), [false, true]);
 }
 
 #[test]
@@ -259,7 +251,7 @@ fn conditions_and_overrides_compare_the_form_that_the_rule_counts() {
         let found = matched_in(&namespace, &request(&[("user", value)]), NOW);
         assert!(matches!(found, Matched::Charged(charges) if charges.len() == 1), "{value}");
         let found = match_rule(&active, &request(&[("user", value)]), NOW);
-        assert!(matches!(found, RuleMatch::Passes(Effect::Deny)), "{value}: {found:?}");
+        assert!(matches!(found, RuleMatch::Passes(Effect::Deny, _)), "{value}: {found:?}");
     }
     assert_eq!(outcome(&rules, &[("user", "vip2")]), ("charged", vec![]));
 }

@@ -1,7 +1,7 @@
 //! The override that applies to a subject, its expiry, and the counters that it uses.
 
 use super::*;
-use crate::draft::{Action, Consistency, Mode, OnStoreFailure, Over, RuleDraft};
+use crate::draft::{OnStoreFailure, RuleDraft};
 use crate::limit::Limit;
 
 const NOW: Timestamp = Timestamp::from_millis(1_763_726_400_000);
@@ -16,18 +16,11 @@ fn rule(count_by: &[&str]) -> Rule {
         fixed(5),
     ];
     Rule::parse(RuleDraft {
-        namespace: "default".into(),
         name: "rule".into(),
-        description: String::new(),
-        conditions: Vec::new(),
         count_by: count_by.iter().map(|&name| name.into()).collect(),
-        action: Action::Limit,
-        mode: Mode::Enforce,
         limits,
-        block_ms: None,
         on_store_failure: OnStoreFailure::Deny,
-        consistency: Consistency::Exact,
-        over: Over::Deny,
+        ..RuleDraft::default()
     })
     .expect("a valid rule")
 }

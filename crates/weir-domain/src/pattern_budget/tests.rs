@@ -1,8 +1,5 @@
 use super::*;
-use crate::draft::{
-    Action, ConditionDraft, Consistency, LimitDraft, Mode, OnStoreFailure, Op, Operand, Over,
-    RuleDraft,
-};
+use crate::draft::{ConditionDraft, LimitDraft, Op, Operand, RuleDraft};
 
 /// A rule of `namespace` with these patterns.
 fn rule(namespace: &str, patterns: &[String]) -> Rule {
@@ -14,16 +11,9 @@ fn rule(namespace: &str, patterns: &[String]) -> Rule {
     let draft = RuleDraft {
         namespace: namespace.to_owned(),
         name: "patterns".to_owned(),
-        description: String::new(),
         conditions: patterns.iter().enumerate().map(condition).collect(),
-        count_by: Vec::new(),
-        action: Action::Limit,
-        mode: Mode::Enforce,
         limits: vec![LimitDraft::Spacing { interval_ms: 1 }],
-        block_ms: None,
-        on_store_failure: OnStoreFailure::Allow,
-        consistency: Consistency::Exact,
-        over: Over::Deny,
+        ..RuleDraft::default()
     };
     Rule::parse(draft).expect("a valid rule")
 }

@@ -3,14 +3,15 @@
 use super::*;
 use crate::algorithm::Period;
 use crate::draft::{ConditionDraft, Operand};
+use crate::limit::LIMITS_PER_RULE_MAX;
 use crate::time::Timestamp;
 use crate::warnings;
 
-fn fixed(limit: u64, window_ms: u64) -> LimitDraft {
+pub(super) fn fixed(limit: u64, window_ms: u64) -> LimitDraft {
     LimitDraft::FixedWindow { limit, window_ms }
 }
 
-fn log(limit: u64, window_ms: u64) -> LimitDraft {
+pub(super) fn log(limit: u64, window_ms: u64) -> LimitDraft {
     LimitDraft::SlidingWindowLog { limit, window_ms, count_denied: false }
 }
 
@@ -18,7 +19,7 @@ fn quota(limit: u64, period: Period) -> LimitDraft {
     LimitDraft::Quota { limit, period, time_zone: "UTC".to_owned(), anchor_day: 1, ends_at: None }
 }
 
-fn spacing(interval_ms: u64) -> LimitDraft {
+pub(super) fn spacing(interval_ms: u64) -> LimitDraft {
     LimitDraft::Spacing { interval_ms }
 }
 
@@ -27,20 +28,15 @@ fn condition(attribute: &str, op: Op, value: Option<&str>) -> ConditionDraft {
     ConditionDraft { attribute: attribute.into(), op, value }
 }
 
-fn draft(limits: Vec<LimitDraft>) -> RuleDraft {
+pub(super) fn draft(limits: Vec<LimitDraft>) -> RuleDraft {
     RuleDraft {
         namespace: "api".into(),
         name: "login".into(),
         description: "People.\nNot machines.".into(),
         conditions: vec![condition("route", Op::Equals, Some("/login"))],
         count_by: vec!["user".into()],
-        action: Action::Limit,
-        mode: Mode::Enforce,
         limits,
-        block_ms: None,
-        on_store_failure: OnStoreFailure::Allow,
-        consistency: Consistency::Exact,
-        over: Over::Deny,
+        ..RuleDraft::default()
     }
 }
 
@@ -48,7 +44,7 @@ fn rule(limits: Vec<LimitDraft>) -> Rule {
     Rule::parse(draft(limits)).expect("a valid rule")
 }
 
-fn wrong_fields(draft: RuleDraft) -> Vec<String> {
+pub(super) fn wrong_fields(draft: RuleDraft) -> Vec<String> {
     let wrong = Rule::parse(draft).expect_err("refused");
     assert!(wrong.iter().all(|invalid| !invalid.reason.is_empty()), "{wrong:?}");
     wrong.into_iter().map(|invalid| invalid.field).collect()
@@ -71,7 +67,7 @@ fn everything_wrong_is_reported_at_once_with_its_path() {
         ],
         count_by: vec!["user".into(), "".into(), "user".into()],
         limits: vec![fixed(0, 1), log(1, 0), fixed(1, 1), spacing(0)],
-        block_ms: Some(0),
+        block_ms: vec![0],
         ..draft(Vec::new())
     });
     assert_eq!(
@@ -161,7 +157,7 @@ fn numbers_have_bounds() {
     for (limit, field) in bad {
         assert_eq!(wrong_fields(draft(vec![limit])), [format!("limits[0].{field}")]);
     }
-    let block = |block_ms| RuleDraft { block_ms: Some(block_ms), ..draft(vec![fixed(1, 1)]) };
+    let block = |block_ms| RuleDraft { block_ms: vec![block_ms], ..draft(vec![fixed(1, 1)]) };
     assert!(Rule::parse(block(SPAN_MS)).is_ok());
     assert_eq!(wrong_fields(block(SPAN_MS + 1)), ["block_ms"]);
 }
@@ -189,7 +185,7 @@ fn action_says_whether_there_are_limits() {
     assert_eq!(wrong_fields(draft(Vec::new())), ["limits"]);
     for action in [Action::Allow, Action::Deny] {
         assert!(Rule::parse(RuleDraft { action, ..draft(Vec::new()) }).is_ok());
-        let both = RuleDraft { action, block_ms: Some(1), ..draft(vec![fixed(1, 1)]) };
+        let both = RuleDraft { action, block_ms: vec![1], ..draft(vec![fixed(1, 1)]) };
         assert_eq!(wrong_fields(both), ["limits", "block_ms"]);
     }
 }
@@ -244,7 +240,7 @@ fn only_one_token_bucket_or_sliding_window_counter_is_approximate() {
     }
     let debt = RuleDraft { over: Over::Debt, ..approximate(vec![bucket.clone()]) };
     assert_eq!(wrong_fields(debt), ["over"]);
-    let blocks = RuleDraft { block_ms: Some(1_000), ..approximate(vec![bucket.clone()]) };
+    let blocks = RuleDraft { block_ms: vec![1_000], ..approximate(vec![bucket.clone()]) };
     let allows = RuleDraft { action: Action::Allow, ..approximate(Vec::new()) };
     let leaky = LimitDraft::LeakyBucket { capacity: 1, drain_units: 1, drain_interval_ms: 1 };
     let places = LimitDraft::Concurrency { capacity: 500, lease_ms: 1_000 };
@@ -384,15 +380,15 @@ fn leases_without_effect_are_warned_of() {
     };
     let bucket = LimitDraft::TokenBucket { capacity: 500, refill_tokens: 1, refill_interval_ms: 1 };
     for (limits, block_ms, reason) in [
-        (vec![fixed(199, 60_000)], None, "on a limit below 200"),
-        (vec![fixed(200, 60_000), fixed(300, 3_600_000)], None, "on a rule with several limits"),
-        (vec![bucket], None, "on a limit of the algorithm `token_bucket`"),
-        (vec![fixed(200, 60_000)], Some(1_000), "with `block_ms`"),
+        (vec![fixed(199, 60_000)], vec![], "on a limit below 200"),
+        (vec![fixed(200, 60_000), fixed(300, 3_600_000)], vec![], "on a rule with several limits"),
+        (vec![bucket], vec![], "on a limit of the algorithm `token_bucket`"),
+        (vec![fixed(200, 60_000)], vec![1_000], "with `block_ms`"),
     ] {
         let warning = format!("`leased` has no effect {reason}: Redis decides every request");
         assert_eq!(said(limits, block_ms), warning);
     }
-    assert_eq!(said(vec![fixed(200, 60_000)], None), "");
+    assert_eq!(said(vec![fixed(200, 60_000)], vec![]), "");
 }
 
 #[test]

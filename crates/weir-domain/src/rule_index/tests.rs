@@ -5,10 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::*;
-use crate::draft::{
-    Action, ConditionDraft, Consistency, LimitDraft, Mode, OnStoreFailure, Op, Operand, Over,
-    RuleDraft,
-};
+use crate::draft::{ConditionDraft, LimitDraft, OnStoreFailure, Op, Operand, RuleDraft};
 use crate::id::RuleId;
 use crate::matching::{Matched, matched, matched_in};
 use crate::overrides::Overrides;
@@ -20,18 +17,11 @@ const NOW: Timestamp = Timestamp::from_millis(1_763_726_400_000);
 
 fn rule(id: u128, conditions: Vec<ConditionDraft>) -> Arc<ActiveRule> {
     let draft = RuleDraft {
-        namespace: "default".into(),
         name: format!("rule-{id}"),
-        description: String::new(),
         conditions,
-        count_by: Vec::new(),
-        action: Action::Limit,
-        mode: Mode::Enforce,
         limits: vec![LimitDraft::FixedWindow { limit: 5, window_ms: 1_000 }],
-        block_ms: None,
         on_store_failure: OnStoreFailure::Deny,
-        consistency: Consistency::Exact,
-        over: Over::Deny,
+        ..RuleDraft::default()
     };
     let rule = Rule::parse(draft).expect("a valid rule");
     Arc::new(ActiveRule::new(RuleId::from_u128(id), rule, Overrides::default()))

@@ -40,7 +40,7 @@ impl Namespace {
             plan
         });
         rules.retain(|active| active.rule.mode() != Mode::Off);
-        rules.sort_unstable_by_key(|active| (active.rule.mode() == Mode::Shadow, active.id));
+        rules.sort_unstable_by_key(|active| (active.rule.mode() != Mode::Enforce, active.id));
         rules.shrink_to_fit();
         let index = RuleIndex::of(&rules.iter().map(|active| &active.rule).collect::<Vec<_>>());
         let costs = rules.iter().map(|active| PatternCost::of(&active.rule));

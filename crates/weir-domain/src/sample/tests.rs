@@ -1,7 +1,5 @@
 use super::*;
-use crate::draft::{
-    Action, ConditionDraft, Consistency, LimitDraft, Mode, OnStoreFailure, Op, Over, RuleDraft,
-};
+use crate::draft::{ConditionDraft, LimitDraft, Op, RuleDraft};
 use crate::request::{Operation, RequestDraft};
 
 fn rule(count_by: &[&str], tested: &[&str]) -> Rule {
@@ -11,18 +9,11 @@ fn rule(count_by: &[&str], tested: &[&str]) -> Rule {
         value: None,
     };
     Rule::parse(RuleDraft {
-        namespace: "default".to_owned(),
         name: "a".to_owned(),
-        description: String::new(),
         conditions: tested.iter().map(condition).collect(),
         count_by: count_by.iter().map(|&name| name.into()).collect(),
-        action: Action::Limit,
-        mode: Mode::Enforce,
         limits: vec![LimitDraft::FixedWindow { limit: 1, window_ms: 1000 }],
-        block_ms: None,
-        on_store_failure: OnStoreFailure::Allow,
-        consistency: Consistency::Exact,
-        over: Over::Deny,
+        ..RuleDraft::default()
     })
     .expect("valid")
 }

@@ -49,6 +49,7 @@ fn answer_without_rules(caller: &Caller, code: AnswerCode) -> CheckAnswer {
         remaining: None,
         reset_after_ms: None,
         limits: Vec::new(),
+        over: Vec::new(),
         leases: Vec::new(),
         charge: None,
         degraded: None,

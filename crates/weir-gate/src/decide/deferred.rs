@@ -51,7 +51,7 @@ pub(crate) async fn order_of(
     let mut checks = [PendingCheck::new(caller, request, now)];
     rules::answer(state, &mut checks).await?;
     let [check] = checks;
-    let enforced = check.charges().iter().filter(|charge| !charge.shadow());
+    let enforced = check.charges().iter().filter(|charge| !charge.is_alone());
     let subjects: BTreeSet<u128> = enforced.map(|charge| charge.subject.0).collect();
     let mut digest = Sha256::new();
     digest.update(request.namespace());

@@ -117,8 +117,9 @@ fn add(charges: &mut Vec<(RuleCharge, u64, Origins)>, charge: RuleCharge, cost: 
         Arc::ptr_eq(&known.active, &charge.active) && known.subject == charge.subject
     };
     match charges.iter_mut().find(same) {
-        Some((_, most, origins)) => {
+        Some((known, most, origins)) => {
             *most = cost.max(*most);
+            known.kept_share = known.kept_share.max(charge.kept_share);
             origins.0 |= Origins::of(at).0;
         }
         None => charges.push((charge, cost, Origins::of(at))),
@@ -138,7 +139,7 @@ fn charged(
     if limits > LIMITS_PER_CHECK_MAX || spreads.any(|spread| Some(spread) != first) {
         return (Matched::TooManyLimits, Vec::new());
     }
-    charges.sort_by_key(|(charge, ..)| charge.shadow());
+    charges.sort_by_key(|(charge, ..)| charge.is_alone());
     let common = requests.first().filter(|first| first.operation() != Operation::Peek);
     let common = common.map(Request::cost);
     let charge = |(mut charge, cost, origins): (RuleCharge, u64, Origins)| {

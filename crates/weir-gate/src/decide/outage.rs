@@ -30,7 +30,7 @@ fn degraded_answer(local_counters: &Local, check: &PendingCheck<'_>) -> CheckAns
     let cost = check.request.cost();
     let policy = |charge: &RuleCharge| charge.active.rule.on_store_failure();
     let denies =
-        charges.iter().any(|charge| !charge.shadow() && policy(charge) == OnStoreFailure::Deny);
+        charges.iter().any(|charge| !charge.is_alone() && policy(charge) == OnStoreFailure::Deny);
     let local_operation = match operation {
         // A denied check takes nothing from local counters either.
         Operation::Consume | Operation::Reserve(_) if denies => Operation::Peek,
@@ -81,7 +81,7 @@ fn degraded_answer(local_counters: &Local, check: &PendingCheck<'_>) -> CheckAns
     answer.degraded = (!charges.is_empty()).then(|| {
         if denies {
             Degraded::Deny
-        } else if local.iter().any(|charge| !charge.shadow()) {
+        } else if local.iter().any(|charge| !charge.is_alone()) {
             Degraded::Local
         } else {
             Degraded::Allow

@@ -304,7 +304,7 @@ impl<'a> PendingCheck<'a> {
     fn cache_for_ms(&self, answer: &CheckAnswer) -> u64 {
         let changes = |charge: &RuleCharge| {
             let counts_denied = charge.limits().iter().any(|limit| limit.algorithm.counts_denied());
-            charge.shadow() || charge.active.rule.block_ms().is_some() || counts_denied
+            charge.is_alone() || charge.active.rule.block_ms().is_some() || counts_denied
         };
         if answer.allowed || !self.is_leasable() || self.charges().iter().any(changes) {
             return 0;

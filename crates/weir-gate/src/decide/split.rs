@@ -171,7 +171,7 @@ impl<'c, 'a> SplitCheck<'c, 'a> {
     /// Whether the outage stage denies the check, so that its units are unused.
     fn is_denied_without_redis(&self) -> bool {
         let denies = |charge: &RuleCharge| {
-            !charge.shadow() && charge.active.rule.on_store_failure() == OnStoreFailure::Deny
+            !charge.is_alone() && charge.active.rule.on_store_failure() == OnStoreFailure::Deny
         };
         self.consumes() && self.check.charges().iter().any(denies)
     }

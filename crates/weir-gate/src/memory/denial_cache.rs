@@ -185,7 +185,9 @@ impl Denial {
     fn is_about(&self, check: ChargedRules<'_>) -> bool {
         let charges = check.rules;
         let same = |(rule, limits): &(RuleId, Option<Arc<[Limit]>>), charge: &RuleCharge| {
-            *rule == charge.active.id && charge.uses_override(limits.as_ref())
+            *rule == charge.active.id
+                && charge.uses_override(limits.as_ref())
+                && charge.kept_share == 0
         };
         self.version == check.version
             && self.cost == check.cost
@@ -207,7 +209,8 @@ fn valid_for_ms(check: ChargedRules<'_>, decisions: &[Decision]) -> Option<u64> 
     let mut decisions = decisions.iter();
     let mut valid_ms = u64::MAX;
     for charge in charges {
-        let can_change = charge.shadow()
+        let can_change = charge.is_alone()
+            || charge.kept_share > 0
             || charge.active.rule.block_ms().is_some()
             || charge.subject != charges[0].subject;
         if can_change {

@@ -248,7 +248,7 @@ impl Leases {
 
 /// Whether gates lease units of the rule.
 fn is_leased(charge: &RuleCharge) -> bool {
-    !charge.shadow() && Unleased::reason(&charge.active.rule, charge.limits()).is_none()
+    !charge.is_alone() && Unleased::reason(&charge.active.rule, charge.limits()).is_none()
 }
 
 #[cfg(test)]

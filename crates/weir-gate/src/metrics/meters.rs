@@ -275,7 +275,7 @@ impl Meters {
         if near_limit(answer) {
             self.near_limit.increment(1);
         }
-        if answer.limits.iter().any(|limit| limit.mode == Mode::Shadow && !limit.allowed) {
+        if answer.limits.iter().any(|limit| limit.mode != Mode::Enforce && !limit.allowed) {
             self.shadow_denied.increment(1);
         }
     }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use weir_domain::algorithm::Counter;
 use weir_domain::calendar;
-use weir_domain::charge::{Check, RuleCharge, RuleMeters};
+use weir_domain::charge::{BlockMeter, Check, RuleCharge, RuleMeters};
 use weir_domain::counter::CounterName;
 use weir_domain::decide::{Counters, Decision, decide};
 use weir_domain::id::TenantId;
@@ -148,8 +148,7 @@ impl Shard {
                     *local = LocalCounter::decided(counter, decision, now);
                 }
             }
-            let block = rule.block.map(|(name, _)| name);
-            if let Some(name) = block
+            if let Some(BlockMeter { name, .. }) = rule.block
                 && let Some(local) = self.0.get_mut(tenant, &name)
             {
                 *local = LocalCounter::block(counters.0.remove(&name).unwrap_or_default());
@@ -171,7 +170,10 @@ impl LocalCounter {
     }
 
     fn block(counter: Counter) -> Self {
-        let until_us = if let Counter::BlockedUntil(until_us) = counter { until_us } else { 0 };
+        let until_us = match counter {
+            Counter::BlockedUntil { until_us, .. } => until_us,
+            _ => 0,
+        };
         Self { counter, spent_until_us: until_us, untouched_at_us: until_us }
     }
 }
@@ -179,7 +181,7 @@ impl LocalCounter {
 /// The names of all counters of these rules.
 fn names(rules: &[RuleMeters]) -> impl Iterator<Item = CounterName> + '_ {
     rules.iter().flat_map(|rule| {
-        let block = rule.block.iter().map(|(name, _)| *name);
+        let block = rule.block.iter().map(|block| block.name);
         rule.limits.iter().map(|(name, _)| *name).chain(block)
     })
 }
@@ -188,7 +190,7 @@ fn names(rules: &[RuleMeters]) -> impl Iterator<Item = CounterName> + '_ {
 fn meters(charge: &RuleCharge, tenant: TenantId, gates: u64, now: Micros) -> RuleMeters {
     let mut meters = charge.meters(tenant, |quota| calendar::bounds(quota, now));
     for ((_, meter), limit) in meters.limits.iter_mut().zip(charge.limits()) {
-        *meter = limit.algorithm.share(gates).meter(|quota| calendar::bounds(quota, now));
+        *meter = charge.meter(&limit.algorithm.share(gates), |quota| calendar::bounds(quota, now));
     }
     meters
 }

@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use weir_domain::calendar;
 use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
+use weir_domain::draft;
 use weir_domain::limit::Limit;
 use weir_domain::request::{Operation, Request};
 use weir_domain::rulebook::ActiveRule;
@@ -52,7 +53,12 @@ pub(crate) struct LimitLabel {
     pub(crate) rule: Arc<str>,
     pub(crate) rule_id: Arc<str>,
     pub(crate) algorithm: AlgorithmName,
-    pub(crate) shadow: bool,
+    /// Whether the rule decides alone, and does not affect whether the request is allowed.
+    #[serde(rename = "shadow")]
+    pub(crate) is_alone: bool,
+    /// Whether such a rule is in the mode `report`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) reports: bool,
     pub(crate) limit: u64,
     pub(crate) window_ms: u64,
     pub(crate) refundable: bool,
@@ -96,7 +102,7 @@ impl AnswerTemplate {
     pub(crate) fn answer(self, decisions: &[Decision], operation: Operation) -> CheckAnswer {
         let entries = self.limits.iter().zip(decisions).map(|(label, decision)| Entry {
             rule: &label.rule,
-            shadow: label.shadow,
+            shadow: label.is_alone,
             limit: label.limit,
             decision: *decision,
         });
@@ -104,6 +110,10 @@ impl AnswerTemplate {
         let deciding = verdict.deciding.map(|at| (&self.limits[at], decisions[at]));
         let barred = !self.denied_by.is_empty();
         let denied_by = verdict.denied_by.iter().map(|&at| Arc::clone(&self.limits[at].rule));
+        let over = self.limits.iter().zip(decisions);
+        let over = over.filter(|(label, decision)| label.reports && !decision.allowed);
+        let mut over: Vec<_> = over.map(|(label, _)| Arc::clone(&label.rule)).collect();
+        over.dedup();
         CheckAnswer {
             allowed: verdict.allowed && !barred,
             denied_by: if barred { self.denied_by } else { denied_by.collect() },
@@ -119,6 +129,7 @@ impl AnswerTemplate {
                 .zip(decisions)
                 .map(|(label, decision)| label.answer(decision, operation))
                 .collect(),
+            over,
             leases: Vec::new(),
             charge: None,
             degraded: None,
@@ -132,7 +143,7 @@ impl AnswerTemplate {
     pub(crate) fn leases(&self, decisions: &[Decision], at: Micros) -> Vec<LeaseAnswer> {
         // The limits that are charged together with this one.
         let together = |own: &LimitLabel, label: &LimitLabel| {
-            own.shadow == label.shadow && (!own.shadow || own.rule_id == label.rule_id)
+            own.is_alone == label.is_alone && (!own.is_alone || own.rule_id == label.rule_id)
         };
         let taken = |lease: &&LeaseLabel| {
             let Some(own) = self.limits.get(lease.limit) else { return false };
@@ -164,10 +175,11 @@ impl LimitLabel {
             rule: Arc::clone(charge.active.name()),
             rule_id: Arc::clone(charge.active.id_text()),
             algorithm: AlgorithmName::from(&limit.algorithm),
-            shadow: charge.shadow(),
+            is_alone: charge.is_alone(),
+            reports: charge.mode == draft::Mode::Report,
             limit: limit.algorithm.limit(),
             window_ms: calendar::window_ms(&limit.algorithm, Micros::from_ms(now.as_millis_u64())),
-            refundable: limit.algorithm.refundable() && !charge.shadow(),
+            refundable: limit.algorithm.refundable() && !charge.is_alone(),
         }
     }
 
@@ -194,9 +206,13 @@ impl LimitLabel {
         }
     }
 
-    /// `enforce` or `shadow`.
+    /// The mode in which the rule decides for the subject.
     pub(crate) fn mode(&self) -> Mode {
-        if self.shadow { Mode::Shadow } else { Mode::Enforce }
+        match (self.is_alone, self.reports) {
+            (false, _) => Mode::Enforce,
+            (true, false) => Mode::Shadow,
+            (true, true) => Mode::Report,
+        }
     }
 }
 

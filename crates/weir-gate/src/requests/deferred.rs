@@ -262,6 +262,7 @@ fn full(caller: &Caller) -> Response {
         remaining: Some(0),
         reset_after_ms: Some(FULL_RETRY_MS),
         limits: Vec::new(),
+        over: Vec::new(),
         leases: Vec::new(),
         charge: None,
         degraded: None,

@@ -12,6 +12,7 @@ const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 const X_RETRY_AFTER: HeaderName = HeaderName::from_static("x-ratelimit-retry-after");
+const OVER: HeaderName = HeaderName::from_static("x-ratelimit-over");
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const STATE: HeaderName = HeaderName::from_static("ratelimit");
 
@@ -22,7 +23,7 @@ pub(crate) fn add(answer: &CheckAnswer, headers: &mut HeaderMap) {
     });
 }
 
-/// Passes on each header of an answer. There are none if no enforced limit decided.
+/// Passes on each header of an answer. There are none if no enforced limit decided and no reported one is exceeded.
 pub(crate) fn each(answer: &CheckAnswer, mut header: impl FnMut(HeaderName, HeaderValue)) {
     if let (Some(limit), Some(remaining)) = (answer.limit, answer.remaining) {
         // A quota that never renews has no reset and no window.
@@ -49,6 +50,11 @@ pub(crate) fn each(answer: &CheckAnswer, mut header: impl FnMut(HeaderName, Head
                 header(STATE, state);
             }
         }
+    }
+    if !answer.over.is_empty()
+        && let Ok(over) = HeaderValue::from_str(&answer.over.join(", "))
+    {
+        header(OVER, over);
     }
     if let (false, Some(retry_after_ms)) = (answer.allowed, answer.retry_after_ms) {
         let retry_s = retry_after_ms.div_ceil(1000).max(1);

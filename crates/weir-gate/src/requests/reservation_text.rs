@@ -93,15 +93,13 @@ impl ReservationText {
         let active = book.rules(tenant, &self.namespace);
         let charge = |rule: &ReservedRule| {
             let is_it = |active: &&Arc<ActiveRule>| active.id == rule.id;
-            let active = Arc::clone(active.iter().find(is_it)?);
+            let active = active.iter().find(is_it)?;
             let found = rule.override_key.and_then(|key| active.overrides.at(key, now));
-            let override_limits = match found.map(|found| &found.effect) {
-                Some(Effect::Limits(limits)) => Some(Arc::clone(limits)),
-                _ => None,
-            };
-            let subject = rule.subject;
-            let spread = self.spread;
-            Some(RuleCharge { active, subject, spread, override_limits, own_cost: None })
+            let charge = RuleCharge::new(Arc::clone(active), rule.subject, self.spread);
+            Some(match found.map(|found| &found.effect) {
+                Some(Effect::Limits(limits)) => charge.with_override(limits),
+                _ => charge,
+            })
         };
         let charges: Vec<_> = self.rules.iter().filter_map(charge).collect();
         let limits: usize = charges.iter().map(|charge| charge.limits().len()).sum();

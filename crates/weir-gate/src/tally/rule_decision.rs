@@ -72,7 +72,7 @@ fn charged<'a>(
     }
     let subject = (!charge.active.rule.count_by().is_empty()).then_some(charge.subject);
     let rule = &charge.active;
-    let shadow = charge.shadow();
+    let shadow = charge.is_alone();
     let cost = charge.own_cost.map_or(request.cost(), |units| units.max(1));
     RuleDecision { rule, request, cost, subject, shadow, passes, retry_after_ms, refunded }
 }

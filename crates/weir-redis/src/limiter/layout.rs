@@ -6,8 +6,8 @@
 //! the keys of the limits that have one of their own (logs and leases).
 //!
 //! ARGV\[1\]: a `HEADER`, `PERIODS` if it says so, and the checks. A check is a `CHECK`, a `CHECK_REST`, of a REFUND a `CHARGE_TIME`,
-//! of an operation on a reservation or on leases a `RESERVATION`, and its rules. A rule is a `RULE`, its limits, and an `OWN_COST` if
-//! it has one. A limit is a `LIMIT`, of some kinds `MORE_PARAMETERS`, and of a REFUND that names a charge a `CHARGED_LEVEL`.
+//! of an operation on a reservation or on leases a `RESERVATION`, and its rules. A rule is a `RULE`, its limits, and, if it says so, a
+//! `MORE_OF_RULE` with its `BLOCK_LENGTH`s. A limit is a `LIMIT`, of some kinds `MORE_PARAMETERS`, and of a REFUND that names a charge a `CHARGED_LEVEL`.
 //! `CONSUME_ONE` is a CONSUME without an idempotency record, whose only rule has one limit and neither a block nor a cost of its
 //! own, and lets no check pass by less than its cost: the limit follows the `CHECK`. An ACQUIRE is a CONSUME whose rules have
 //! concurrency limits. RENEW and RELEASE have no rules.
@@ -88,7 +88,7 @@ pub(super) const RULE: Part<6> = part(
     [
         ("alone", Flag),
         ("debt", Flag),
-        ("has_own_cost", Flag),
+        ("has_more", Flag),
         ("block_ms", Number),
         ("hash_number", Number),
         ("limit_count", Number),
@@ -100,8 +100,14 @@ pub(super) const LIMIT: Part<5> =
 pub(super) const MORE_PARAMETERS: Part<2> = part("MORE_PARAMETERS", [("d", Number), ("e", Number)]);
 /// Of a token bucket: a bound below its level after the charge, in the unit of its third parameter (0: unknown).
 pub(super) const CHARGED_LEVEL: Part<1> = part("CHARGED_LEVEL", [("level", Number)]);
-/// 0: the rule needs one unit and takes none.
-pub(super) const OWN_COST: Part<1> = part("OWN_COST", [("cost", Number)]);
+/// `cost`: the own cost of the rule, if it has one; 0: it needs one unit and takes none. `length_count`: the number of the
+/// `BLOCK_LENGTH`s that follow, 0 if all blocks last `block_ms`.
+pub(super) const MORE_OF_RULE: Part<4> = part(
+    "MORE_OF_RULE",
+    [("has_own_cost", Flag), ("cost", Number), ("memory_ms", Number), ("length_count", Number)],
+);
+/// The length of the first block, of the second one within the memory, and so on.
+pub(super) const BLOCK_LENGTH: Part<1> = part("BLOCK_LENGTH", [("length_ms", Number)]);
 
 /// `allowed`: 0 or 1. `wait`: `FOREVER` if the check never passes. `delay_ms` of a refund: 1 if units returned.
 pub(super) const DECISION: Part<5> = part(
@@ -159,7 +165,8 @@ fn parts() -> Vec<Entry> {
         entry(&LIMIT),
         entry(&MORE_PARAMETERS),
         entry(&CHARGED_LEVEL),
-        entry(&OWN_COST),
+        entry(&MORE_OF_RULE),
+        entry(&BLOCK_LENGTH),
         entry(&DECISION),
         entry(&SETTLEMENT),
         entry(&REPETITION),

@@ -15,10 +15,10 @@ use weir_domain::time::Micros;
 use super::asked::Asked;
 use super::layout::Value::{Flag, Id, Name, Number};
 use super::layout::{
-    CHARGE_TIME, CHARGED_LEVEL, CHECK, CHECK_REST, HEADER, LIMIT, MORE_PARAMETERS, OWN_COST,
-    PERIODS, Part, RESERVATION, RULE, Value, write,
+    BLOCK_LENGTH, CHARGE_TIME, CHARGED_LEVEL, CHECK, CHECK_REST, HEADER, LIMIT, MORE_OF_RULE,
+    MORE_PARAMETERS, PERIODS, Part, RESERVATION, RULE, Value, write,
 };
-use super::source::{ACQUIRE, CHARGED, CONSUME_ONE, FUNCTION, operation};
+use super::source::{ACQUIRE, CHARGED, CONSUME_ONE, FUNCTION, kind_number, operation};
 use crate::keys;
 use crate::placement::{Bucket, Owner};
 
@@ -141,9 +141,7 @@ impl Encoded {
                 self.rule(rule, counter_hash);
             }
             self.limits(owner, rule, check.charged, bounds);
-            if let Some(own_cost) = rule.own_cost {
-                self.part(&OWN_COST, [Number(own_cost)]);
-            }
+            self.more(rule);
         }
         self.expected.push(Expected::of(check));
     }
@@ -168,9 +166,9 @@ impl Encoded {
         let debt = rule.active.rule.over() == Over::Debt;
         let block_ms = rule.active.rule.block_ms().unwrap_or(0);
         let values = [
-            Flag(rule.shadow()),
+            Flag(rule.is_alone()),
             Flag(debt),
-            Flag(rule.own_cost.is_some()),
+            Flag(has_more(rule)),
             Number(block_ms),
             Number(counter_hash),
             Number(rule.limits().len() as u64),
@@ -187,12 +185,13 @@ impl Encoded {
     ) {
         let (id, text) = (rule.active.id, rule.active.id_text());
         for limit in rule.limits() {
-            let meter = limit.algorithm.meter(&mut *bounds);
+            let meter = rule.meter(&limit.algorithm, &mut *bounds);
             if limit.algorithm.has_own_key() {
                 self.key(|keys| keys::limit(keys, owner, text, limit.slot, rule.subject));
             }
-            let (name, kind) = (keys::counter(id, limit.slot), limit.algorithm.kind().number());
             let parameters = meter.script_parameters();
+            let name = keys::counter(id, limit.slot);
+            let kind = kind_number(limit.algorithm.kind(), &parameters);
             if let [first, second, third, more @ ..] = parameters.as_slice() {
                 let [first, second, third] = [first, second, third].map(|number| Number(*number));
                 self.part(&LIMIT, [Name(name), Number(kind.into()), first, second, third]);
@@ -207,6 +206,26 @@ impl Encoded {
                 self.from_us = self.from_us.max(from_us);
                 self.until_us = self.until_us.min(until_us);
             }
+        }
+    }
+
+    /// Writes what follows the limits of a rule.
+    fn more(&mut self, rule: &RuleCharge) {
+        if !has_more(rule) {
+            return;
+        }
+        let own_cost = rule.own_cost;
+        let blocks = rule.active.rule.blocks();
+        let lengths_ms = blocks.map_or(&[][..], |blocks| &blocks.lengths_ms);
+        let values = [
+            Flag(own_cost.is_some()),
+            Number(own_cost.unwrap_or(0)),
+            Number(blocks.map_or(0, |blocks| blocks.memory_ms)),
+            Number(lengths_ms.len() as u64),
+        ];
+        self.part(&MORE_OF_RULE, values);
+        for length_ms in lengths_ms {
+            self.part(&BLOCK_LENGTH, [Number(*length_ms)]);
         }
     }
 
@@ -236,6 +255,11 @@ impl Expected {
         };
         Self { limits, settlement, refunds: check.operation == Operation::Refund }
     }
+}
+
+/// Whether a rule has a `MORE_OF_RULE`.
+fn has_more(rule: &RuleCharge) -> bool {
+    rule.own_cost.is_some() || rule.active.rule.blocks().is_some()
 }
 
 /// The number of each rule's subject hash within the check, from 1 in the order in which the rules need them.

@@ -7,7 +7,9 @@ use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 use sha2::{Digest as _, Sha256};
-use weir_domain::algorithm::{Kind, NEVER_US, REFUNDED_ENTRIES_MAX, SLACK_US, STEP_US};
+use weir_domain::algorithm::{
+    Kind, NEVER_US, REFUNDED_ENTRIES_MAX, SLACK_US, STEP_US, ScriptParameters,
+};
 use weir_domain::limit::{COUNT_MAX, EXACT_MAX, LOG_LIMIT_MAX};
 use weir_domain::request::Operation;
 use weir_domain::reservation::{EXHAUSTED_UNITS, RESERVED_MAX_US};
@@ -121,6 +123,17 @@ fn push_property(program: &mut String, name: &str, holds: impl Fn(Kind) -> bool)
     push(program, format_args!(" }}\n"));
 }
 
+/// The number of a limit's kind in the script. A log at which a check leaves units free has a number of its own.
+pub(super) const fn kind_number(kind: Kind, parameters: &ScriptParameters) -> u16 {
+    match (kind, parameters) {
+        (Kind::SlidingWindowLog, ScriptParameters::Five(_)) => KEPT_LOG,
+        _ => kind.number(),
+    }
+}
+
+/// The kind of such a log.
+const KEPT_LOG: u16 = 100;
+
 /// The number of an operation in the script.
 pub(super) const fn operation(operation: Operation) -> u64 {
     match operation {
@@ -178,6 +191,7 @@ fn constant(name: &str) -> Option<i64> {
         "DENIED" => u64::from(DENIED),
         "EXHAUSTED_UNITS" => EXHAUSTED_UNITS,
         "SLIDING_WINDOW_LOG" => u64::from(Kind::SlidingWindowLog.number()),
+        "KEPT_LOG" => u64::from(KEPT_LOG),
         "SPACING" => u64::from(Kind::Spacing.number()),
         "CONCURRENCY" => u64::from(Kind::Concurrency.number()),
         "RESERVED_MAX_US" => RESERVED_MAX_US,

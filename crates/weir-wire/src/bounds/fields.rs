@@ -11,7 +11,9 @@ use weir_domain::profile::{
 };
 use weir_domain::request::IDEMPOTENCY_KEY_BYTES_MAX;
 use weir_domain::reservation::{RESERVED_MAX_MS, RESERVED_MIN_MS};
-use weir_domain::rule::{CONDITIONS_MAX, COUNT_BY_MAX, DESCRIPTION_CHARS_MAX};
+use weir_domain::rule::{
+    CLASSES_MAX, CONDITIONS_MAX, COUNT_BY_MAX, DESCRIPTION_CHARS_MAX, VARIANTS_MAX, WEEKLY_MAX,
+};
 
 use super::patterns::{
     ATTRIBUTE, CHARGE, HEADER_NAME, LEASE, NAMESPACE, ONE_LINE, PROSE, RESERVATION, RULE_NAME,
@@ -36,6 +38,7 @@ pub(super) const ZONE_CHARS_MAX: usize = 64;
 pub(super) fn fields() -> Vec<(&'static str, &'static str, Value)> {
     let mut fields = common_fields();
     fields.extend(rule_fields());
+    fields.extend(control_fields());
     fields.extend(limit_fields());
     fields.extend(profile_fields());
     fields.extend(alert_fields());
@@ -74,7 +77,7 @@ fn rule_fields() -> Vec<(&'static str, &'static str, Value)> {
         ("NamespaceBody", "spread_by", with(json!({ "items": attribute }), &count_by)),
         ("RuleBody", "count_by", count_by),
         ("RuleBody", "limits", json!({ "maxItems": LIMITS_PER_RULE_MAX })),
-        ("RuleBody", "block_ms", span),
+        ("RuleBody", "block_memory_ms", span),
         ("ConditionBody", "attribute", json!({ "pattern": ATTRIBUTE })),
         ("CountedInForm", "attribute", json!({ "pattern": ATTRIBUTE })),
         ("CountedInForm", "ipv6_prefix", json!({ "minimum": 1, "maximum": 128 })),
@@ -88,6 +91,27 @@ fn rule_fields() -> Vec<(&'static str, &'static str, Value)> {
         ("ApplyRule", "renamed_from", json!({ "pattern": RULE_NAME, "maxLength": 63 })),
         ("ApplyProfile", "renamed_from", json!({ "pattern": RULE_NAME, "maxLength": 63 })),
         ("RevertBody", "revision", json!({ "minimum": 1, "maximum": i64::MAX })),
+    ]
+}
+
+fn control_fields() -> Vec<(&'static str, &'static str, Value)> {
+    let keep = json!({
+        "minProperties": 1,
+        "maxProperties": CLASSES_MAX,
+        "additionalProperties": { "type": "number", "minimum": 0, "maximum": 1, "multipleOf": 0.001 },
+        "propertyNames": { "type": "string", "pattern": ONE_LINE, "maxLength": VALUE_BYTES_MAX },
+    });
+    let limits = json!({ "minItems": 1, "maxItems": LIMITS_PER_RULE_MAX });
+    vec![
+        ("RuleBody", "enforce_percent", json!({ "minimum": 1, "maximum": 100 })),
+        ("RuleBody", "variants", json!({ "maxItems": VARIANTS_MAX })),
+        ("PriorityBody", "attribute", json!({ "pattern": ATTRIBUTE })),
+        ("PriorityBody", "keep", keep),
+        ("VariantBody", "name", json!({ "pattern": RULE_NAME, "maxLength": 63 })),
+        ("VariantBody", "percent", json!({ "minimum": 1, "maximum": 99 })),
+        ("VariantBody", "limits", limits),
+        ("ScheduleBody", "zone", json!({ "minLength": 1, "maxLength": ZONE_CHARS_MAX })),
+        ("ScheduleBody", "weekly", json!({ "maxItems": WEEKLY_MAX })),
     ]
 }
 

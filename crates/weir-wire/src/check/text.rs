@@ -53,6 +53,7 @@ impl CheckAnswer {
             remaining,
             reset_after_ms,
             limits,
+            over,
             leases,
             charge,
             degraded,
@@ -72,6 +73,9 @@ impl CheckAnswer {
         text.number_or_null(r#","remaining":"#, *remaining);
         text.number_or_null(r#","reset_after_ms":"#, *reset_after_ms);
         text.list(r#","limits":["#, limits, Text::limit);
+        if !over.is_empty() {
+            text.list(r#","over":["#, over, |text, rule| text.string("", rule));
+        }
         if !leases.is_empty() {
             text.list(r#","leases":["#, leases, Text::lease);
         }
@@ -240,6 +244,7 @@ mod tests {
             remaining: perhaps(5),
             reset_after_ms: perhaps(6),
             limits: (0..nth % 4).map(limit).collect(),
+            over: (0..nth % 3).map(rule).collect(),
             charge: [None, Some("chg_5.1".to_owned())][nth % 2].clone(),
             leases: (0..nth % 3).map(lease).collect(),
             degraded: [None, Some(Degraded::Allow), Some(Degraded::Deny), Some(Degraded::Local)]

@@ -7,7 +7,7 @@ use weir_domain::rulebook::ActiveRule;
 
 use super::{LeftOut, StoredOverride, listed};
 use crate::rules::RuleBody;
-use crate::words::{Action, Consistency, OnStoreFailure, Over};
+use crate::words::{Action, OnStoreFailure};
 
 /// A rule with the slots of its limits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -78,12 +78,15 @@ impl StoredRule {
             return None;
         }
         let denying = RuleBody {
+            namespace: body.namespace,
+            name: body.name,
+            conditions: body.conditions,
+            count_by: body.count_by,
+            mode: body.mode,
             action: Action::Deny,
-            limits: Vec::new(),
-            block_ms: None,
-            consistency: Consistency::Exact,
-            over: Over::Deny,
-            ..body
+            on_store_failure: body.on_store_failure,
+            active: body.active,
+            ..RuleBody::default()
         };
         let unconditional =
             RuleBody { conditions: Vec::new(), count_by: Vec::new(), ..denying.clone() };

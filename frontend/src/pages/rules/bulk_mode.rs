@@ -58,7 +58,10 @@ fn Consequence(state: RuleState) -> impl IntoView {
     let rules = state.targets.get_untracked();
     let consequence = match state.mode.get_untracked() {
         Mode::Enforce => "Requests above the limits are denied at once, on all gates:",
-        Mode::Shadow => "Denials are only reported and nothing is blocked, at once, on all gates:",
+        Mode::Report => {
+            "Nothing is denied, and answers name the rules whose limits are exceeded, at once, on all gates:"
+        }
+        Mode::Shadow => "Nothing is denied, and denials are only counted, at once, on all gates:",
         Mode::Off => "No effect any more, at once, on all gates:",
     };
     let ids: Vec<_> = rules.iter().map(|rule| rule.id.clone()).collect();

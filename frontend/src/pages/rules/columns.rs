@@ -223,6 +223,7 @@ pub fn ModeMenu(rule: RuleAnswer, state: RuleState) -> impl IntoView {
 const fn icon(mode: Mode) -> &'static str {
     match mode {
         Mode::Enforce => "shield-half",
+        Mode::Report => "bell",
         Mode::Shadow => "eye",
         Mode::Off => "pause",
     }

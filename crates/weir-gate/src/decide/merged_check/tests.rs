@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use weir_domain::draft::{Action, Consistency, LimitDraft, Mode, OnStoreFailure, Over, RuleDraft};
+use weir_domain::draft::{LimitDraft, Mode, RuleDraft};
 use weir_domain::id::RuleId;
 use weir_domain::matching::matched;
 use weir_domain::overrides::Overrides;
@@ -14,18 +14,11 @@ use super::*;
 fn rule(id: u128, mode: Mode, count_by: &[&str], limits: usize) -> Arc<ActiveRule> {
     let limit = |n: usize| LimitDraft::FixedWindow { limit: 9, window_ms: 1_000 * (n as u64 + 1) };
     let draft = RuleDraft {
-        namespace: "default".to_owned(),
         name: format!("rule-{id}"),
-        description: String::new(),
-        conditions: Vec::new(),
         count_by: count_by.iter().map(|&name| name.into()).collect(),
-        action: Action::Limit,
         limits: (0..limits).map(limit).collect(),
-        block_ms: None,
         mode,
-        on_store_failure: OnStoreFailure::Allow,
-        consistency: Consistency::Exact,
-        over: Over::Deny,
+        ..RuleDraft::default()
     };
     let rule = Rule::parse(draft).expect("a valid rule");
     Arc::new(ActiveRule::new(RuleId::from_u128(id), rule, Overrides::default()))

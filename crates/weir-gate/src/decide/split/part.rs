@@ -120,7 +120,7 @@ impl<'a> Part<'a> {
         let mut decisions = decisions.iter();
         self.charges.iter().all(|charge| {
             let own = decisions.by_ref().take(charge.limits().len());
-            own.filter(|decision| !charge.shadow() && !decision.allowed).count() == 0
+            own.filter(|decision| !charge.is_alone() && !decision.allowed).count() == 0
         })
     }
 
@@ -139,7 +139,7 @@ impl<'a> Part<'a> {
         let mut decisions = self.decisions().unwrap_or_default().iter();
         let charged = self.charges.iter().filter(|charge| {
             let own = decisions.by_ref().take(charge.limits().len());
-            own.filter(|decision| !decision.allowed).count() == 0 && charge.shadow()
+            own.filter(|decision| !decision.allowed).count() == 0 && charge.is_alone()
         });
         let charged: Vec<_> = charged.map(|charge| charge.active.id).collect();
         let tenant = self.caller.tenant;
@@ -161,7 +161,7 @@ impl<'a> Part<'a> {
         for (charge, window) in self.charges.iter().zip(taken) {
             let own: Vec<_> = decisions.by_ref().take(charge.limits().len()).collect();
             let cost = charge.own_cost.unwrap_or(self.cost);
-            if charge.shadow() || cost == 0 {
+            if charge.is_alone() || cost == 0 {
                 continue;
             }
             for decision in own {

@@ -1,6 +1,6 @@
 //! The denials that are cached, their time to live, and the events that remove them.
 
-use weir_domain::draft::{Action, Consistency, LimitDraft, Mode, OnStoreFailure, Over, RuleDraft};
+use weir_domain::draft::{LimitDraft, Mode, RuleDraft};
 use weir_domain::overrides::Overrides;
 use weir_domain::rule::Rule;
 use weir_domain::rulebook::ActiveRule;
@@ -13,28 +13,16 @@ const TENANT: TenantId = TenantId::from_u128(1);
 
 fn rule(id: u128, mode: Mode, block_ms: Option<u64>, limits: Vec<LimitDraft>) -> RuleCharge {
     let draft = RuleDraft {
-        namespace: "default".into(),
         name: format!("rule-{id}"),
-        description: String::new(),
-        conditions: Vec::new(),
         count_by: vec!["user".into()],
-        action: Action::Limit,
         limits,
-        block_ms,
+        block_ms: block_ms.into_iter().collect(),
         mode,
-        on_store_failure: OnStoreFailure::Allow,
-        consistency: Consistency::Exact,
-        over: Over::Deny,
+        ..RuleDraft::default()
     };
     let rule = Rule::parse(draft).expect("a rule");
     let active = Arc::new(ActiveRule::new(RuleId::from_u128(id), rule, Overrides::default()));
-    RuleCharge {
-        active,
-        subject: SubjectKey(7),
-        spread: SpreadKey::NONE,
-        override_limits: None,
-        own_cost: None,
-    }
+    RuleCharge::new(active, SubjectKey(7), SpreadKey::NONE)
 }
 
 fn window() -> LimitDraft {

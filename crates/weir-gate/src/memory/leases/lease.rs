@@ -283,7 +283,7 @@ fn after_edit(before: &RuleCharge, after: &RuleCharge, taken_at: Micros) -> Afte
     let same_windows = old.algorithm.windows() == new.algorithm.windows();
     if old.algorithm.approximation() == Some(Approximation::BesideBucket) {
         // A bucket keeps its level. A shadow rule takes nothing back.
-        let is_same = old.algorithm.kind() == new.algorithm.kind() && !after.shadow();
+        let is_same = old.algorithm.kind() == new.algorithm.kind() && !after.is_alone();
         return if is_same { AfterEdit::Carried } else { AfterEdit::SameWindow };
     }
     // Another algorithm has another counter.

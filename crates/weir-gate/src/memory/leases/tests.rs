@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use weir_domain::algorithm::Period;
-use weir_domain::draft::{Action, Consistency, LimitDraft, Mode, OnStoreFailure, Over, RuleDraft};
+use weir_domain::draft::{Consistency, LimitDraft, RuleDraft};
 use weir_domain::id::RuleId;
 use weir_domain::overrides::Overrides;
 use weir_domain::rule::Rule;
@@ -19,28 +19,15 @@ const AT: Micros = Micros(1_763_726_400_000_000);
 
 fn rule(consistency: Consistency, limits: Vec<LimitDraft>) -> [RuleCharge; 1] {
     let draft = RuleDraft {
-        namespace: "default".into(),
         name: "rule".into(),
-        description: String::new(),
-        conditions: Vec::new(),
         count_by: vec!["user".into()],
-        action: Action::Limit,
         limits,
-        block_ms: None,
-        mode: Mode::Enforce,
-        on_store_failure: OnStoreFailure::Allow,
         consistency,
-        over: Over::Deny,
+        ..RuleDraft::default()
     };
     let rule = Rule::parse(draft).expect("a rule");
     let active = Arc::new(ActiveRule::new(RuleId::from_u128(1), rule, Overrides::default()));
-    [RuleCharge {
-        active,
-        subject: SubjectKey(7),
-        spread: SpreadKey::NONE,
-        override_limits: None,
-        own_cost: None,
-    }]
+    [RuleCharge::new(active, SubjectKey(7), SpreadKey::NONE)]
 }
 
 fn window(limit: u64, window_ms: u64) -> LimitDraft {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weir_domain::draft::{Action, Consistency, LimitDraft, Mode, OnStoreFailure, Over, RuleDraft};
+use weir_domain::draft::{LimitDraft, OnStoreFailure, RuleDraft};
 use weir_domain::id::RuleId;
 use weir_domain::overrides::Overrides;
 use weir_domain::rule::Rule;
@@ -22,28 +22,15 @@ fn local() -> Local {
 
 fn rule(limit: LimitDraft) -> RuleCharge {
     let draft = RuleDraft {
-        namespace: "default".into(),
         name: "rule".into(),
-        description: String::new(),
-        conditions: Vec::new(),
         count_by: vec!["user".into()],
-        action: Action::Limit,
         limits: vec![limit],
-        block_ms: None,
-        mode: Mode::Enforce,
         on_store_failure: OnStoreFailure::Local,
-        consistency: Consistency::Exact,
-        over: Over::Deny,
+        ..RuleDraft::default()
     };
     let rule = Rule::parse(draft).expect("a rule");
     let active = Arc::new(ActiveRule::new(RuleId::from_u128(1), rule, Overrides::default()));
-    RuleCharge {
-        active,
-        subject: SubjectKey(0),
-        spread: SpreadKey::NONE,
-        override_limits: None,
-        own_cost: None,
-    }
+    RuleCharge::new(active, SubjectKey(0), SpreadKey::NONE)
 }
 
 fn of(rule: &RuleCharge, subject: u128) -> [RuleCharge; 1] {

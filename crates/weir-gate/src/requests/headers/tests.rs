@@ -28,6 +28,7 @@ fn denied() -> CheckAnswer {
         remaining: Some(0),
         reset_after_ms: Some(41_200),
         limits: vec![limit],
+        over: Vec::new(),
         leases: Vec::new(),
         charge: None,
         degraded: None,
@@ -102,6 +103,7 @@ fn retry_after_is_at_least_a_second_and_an_answer_without_limit_has_no_headers()
         remaining: None,
         reset_after_ms: None,
         limits: Vec::new(),
+        over: Vec::new(),
         ..denied()
     };
     assert!(listed(&none).is_empty());

@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use weir_domain::draft::{Action, Consistency, Mode, OnStoreFailure, Over, RuleDraft};
+use weir_domain::draft::{Action, RuleDraft};
 use weir_domain::id::{KeyId, RuleId, TenantId};
 use weir_domain::matching::Matched;
 use weir_domain::overrides::Overrides;
@@ -31,16 +31,9 @@ fn rule() -> ActiveRule {
     let draft = RuleDraft {
         namespace: "api".to_owned(),
         name: "per-user".to_owned(),
-        description: String::new(),
-        conditions: Vec::new(),
         count_by: vec!["user".into()],
         action: Action::Deny,
-        limits: Vec::new(),
-        block_ms: None,
-        mode: Mode::Enforce,
-        on_store_failure: OnStoreFailure::Allow,
-        consistency: Consistency::Exact,
-        over: Over::Deny,
+        ..RuleDraft::default()
     };
     let rule = Rule::parse(draft).expect("a valid rule");
     ActiveRule::new(RuleId::from_u128(3), rule, Overrides::default())

@@ -38,6 +38,8 @@ weir.rules = setmetatable({}, { __index = function(rules, r)
     cost = 0, needed = 0, has_debt = false,
     -- The time of its block (0: none), the place of the block's counter, and the rest of the block in µs.
     block_ms = 0, block_place = 0, block_us = 0,
+    -- If its blocks have several lengths: these in ms, with their memory in µs (false: one length), and the number of the block.
+    lengths = false, block_number = 0,
     -- Whether its charge is refunded, and whether its denial counts, unless an earlier attempt counted one (charge.lua).
     refunds = false, counts_denial = false,
   }

@@ -65,7 +65,7 @@ local function wait(counter)
   local wait_ms = counter.wait_ms
   if not wait_ms then
     local over = counter.count - counter.capacity
-    wait_ms = over < 0 and 0 or ms_until(end_at(counter, over), counter.now)
+    wait_ms = counter.capacity == 0 and FOREVER or over < 0 and 0 or ms_until(end_at(counter, over), counter.now)
     counter.wait_ms = wait_ms
   end
   return wait_ms

@@ -58,7 +58,10 @@ function weir.judge()
     if rule.block_ms > 0 then
       rule.block_us = 0
       -- A step of the clock, or an edit of the rule, can have left the block longer than the rule says: then it begins again.
-      local _, until_us = read_counter(values[rule.block_place], now_ms)
+      local _, until_us, number = read_counter(values[rule.block_place], now_ms)
+      if rule.lengths then
+        weir.choose_block(rule, until_us, number)
+      end
       if until_us and until_us > now then
         rule.block_us, group.passes = until_us - now, false
       end

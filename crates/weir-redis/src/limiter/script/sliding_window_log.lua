@@ -1,5 +1,6 @@
 -- sliding_window_log: units in any window, by a log of the charges (log.lua).
--- Parameters: limit, window_us, count_denied (0, 1).
+-- Parameters: limit, window_us, count_denied (0, 1). A check that leaves units of the limit free uses the kind KEPT_LOG: its limit
+-- is what it can use, and its fourth parameter is the whole limit.
 
 local weir = ...
 local ms_until, expiry, check = weir.ms_until, weir.expiry, weir.check
@@ -35,7 +36,7 @@ end
 -- Writes the charge that is pushed, if any, and the changes by a step of the clock. Entries that are dead, or with the
 -- whole limit newer than them, decide nothing any more and are dropped.
 local function write(log, reset_ms)
-  local first, spare, joins = log.first, log.total + log.pushed - log.limit, log.at == log.newest
+  local first, spare, joins = log.first, log.total + log.pushed - (log.whole or log.limit), log.at == log.newest
   merge(log)
   if log.dead then
     call('DEL', log.key)
@@ -89,4 +90,6 @@ local function settle(log, rule, takes, records, limit)
   return wait_ms, remaining, reset_ms, returned
 end
 
-return { read = weir.log.read, wait = wait, settle = settle }
+local functions = { read = weir.log.read, wait = wait, settle = settle }
+weir.algorithms[KEPT_LOG], weir.has_own_key[KEPT_LOG], weir.has_five_parameters[KEPT_LOG] = functions, true, true
+return functions

@@ -13,7 +13,7 @@ use weir_domain::calendar;
 use weir_domain::charge::{Check, RuleCharge};
 use weir_domain::charged::Charged;
 use weir_domain::decide::{Counters, Decision, decide_and_settle};
-use weir_domain::draft::{Action, Consistency, LimitDraft, Mode, OnStoreFailure, Over, RuleDraft};
+use weir_domain::draft::{LimitDraft, Mode, OnStoreFailure, RuleDraft};
 use weir_domain::id::{RuleId, TenantId};
 use weir_domain::overrides::Overrides;
 use weir_domain::renewal;
@@ -373,16 +373,9 @@ pub(super) fn draft(limits: Vec<LimitDraft>) -> RuleDraft {
     RuleDraft {
         namespace: "test".into(),
         name: "rule".into(),
-        description: String::new(),
-        conditions: Vec::new(),
-        count_by: Vec::new(),
-        action: Action::Limit,
-        mode: Mode::Enforce,
         limits,
-        block_ms: None,
         on_store_failure: OnStoreFailure::Deny,
-        consistency: Consistency::Exact,
-        over: Over::Deny,
+        ..RuleDraft::default()
     }
 }
 
@@ -390,7 +383,7 @@ pub(super) fn draft(limits: Vec<LimitDraft>) -> RuleDraft {
 pub(super) fn charge(id: u128, rule: Rule, subject: u128) -> RuleCharge {
     let active = ActiveRule::new(RuleId::from_u128(id), rule, Overrides::default());
     let (active, subject, spread) = (Arc::new(active), SubjectKey(subject), SpreadKey::NONE);
-    RuleCharge { active, subject, spread, override_limits: None, own_cost: None }
+    RuleCharge::new(active, subject, spread)
 }
 
 /// A charge of a fresh rule with these limits.
@@ -404,7 +397,7 @@ pub(in crate::limiter) fn charge_with_block(
     block_ms: u64,
     limits: Vec<LimitDraft>,
 ) -> RuleCharge {
-    let draft = RuleDraft { block_ms: Some(block_ms), ..draft(limits) };
+    let draft = RuleDraft { block_ms: vec![block_ms], ..draft(limits) };
     charge(id, Rule::parse(draft).expect("a valid rule"), 1)
 }
 

@@ -246,7 +246,7 @@ async fn keys_hold_nothing_a_caller_sent_and_share_the_tenants_hash_tag() {
     let mallory = "mallory} {*?[x] 🦀";
     let fixture = Fixture::new().await;
     let limits = one_of_each(1, 4_000);
-    let draft = RuleDraft { count_by: vec!["user".into()], block_ms: Some(1_000), ..draft(limits) };
+    let draft = RuleDraft { count_by: vec!["user".into()], block_ms: vec![1_000], ..draft(limits) };
     let mut rule = charge(1, Rule::parse(draft).expect("valid"), 0);
     rule.subject = subject_key(rule.active.rule.count_by(), &[mallory]);
     let rules = [rule];

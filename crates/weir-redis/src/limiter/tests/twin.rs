@@ -147,7 +147,10 @@ fn random_rule(random: &mut Random, limits: &[DrawnLimit]) -> RuleDraft {
         rule.mode = Mode::Shadow;
     }
     if random.one_in(4) {
-        rule.block_ms = Some(span_ms(random));
+        rule.block_ms = vec![span_ms(random)];
+    } else if random.one_in(4) {
+        rule.block_ms = (0..random.between(2, 4)).map(|_| span_ms(random)).collect();
+        rule.block_memory_ms = Some(span_ms(random));
     }
     if random.one_in(4) {
         rule.over = Over::Debt;
@@ -184,6 +187,11 @@ fn some(random: &mut Random, rules: &[Edited], namespace: &str) -> Vec<RuleCharg
     if random.one_in(4) {
         for charge in &mut charges {
             charge.own_cost = random.one_in(2).then(|| random.below(5));
+        }
+    }
+    if random.one_in(4) {
+        for charge in &mut charges {
+            charge.kept_share = u16::try_from(random.below(1_000)).expect("small");
         }
     }
     if turned {
