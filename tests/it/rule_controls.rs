@@ -11,10 +11,11 @@ use tokio::task::JoinSet;
 use crate::harness::{Reply, Tenant, seconds, shared, until};
 
 const CALLERS: usize = 64;
-/// A time in which no limit refills.
-const LONG_MS: u64 = 366 * 24 * 60 * 60 * 1_000;
+const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
+/// A time in which no window ends during a run.
+const LONG_MS: u64 = 366 * DAY_MS;
 
-fn of_ten(limit: u64) -> Value {
+fn window(limit: u64) -> Value {
     json!([{ "algorithm": "fixed_window", "limit": limit, "window_ms": LONG_MS }])
 }
 
@@ -46,8 +47,8 @@ async fn each_class_finds_exactly_what_it_need_not_leave() {
         json!({ "algorithm": "fixed_window", "limit": 100, "window_ms": LONG_MS }),
         json!({ "algorithm": "sliding_window_log", "limit": 100, "window_ms": LONG_MS }),
         json!({ "algorithm": "sliding_window_counter", "limit": 100, "window_ms": LONG_MS }),
-        json!({ "algorithm": "token_bucket", "capacity": 100, "refill_tokens": 1, "refill_interval_ms": LONG_MS }),
-        json!({ "algorithm": "leaky_bucket", "capacity": 100, "drain_units": 1, "drain_interval_ms": LONG_MS }),
+        json!({ "algorithm": "token_bucket", "capacity": 100, "refill_tokens": 1, "refill_interval_ms": DAY_MS }),
+        json!({ "algorithm": "leaky_bucket", "capacity": 100, "drain_units": 1, "drain_interval_ms": DAY_MS }),
         json!({ "algorithm": "quota", "limit": 100, "period": "none" }),
     ];
     for limit in algorithms {
@@ -75,7 +76,7 @@ async fn each_class_finds_exactly_what_it_need_not_leave() {
 #[tokio::test]
 async fn a_share_of_subjects_is_denied_and_the_others_are_counted_alike() {
     let tenant = Arc::new(Tenant::sign_up(shared().await).await);
-    let body = |percent: u64| json!({ "name": "rollout", "count_by": ["user"], "limits": of_ten(3), "enforce_percent": percent });
+    let body = |percent: u64| json!({ "name": "rollout", "count_by": ["user"], "limits": window(3), "enforce_percent": percent });
     let rule = tenant.rule(&body(30)).await;
     let mut denied_before = Vec::new();
     for percent in [30, 60] {
@@ -106,7 +107,7 @@ async fn a_share_of_subjects_is_denied_and_the_others_are_counted_alike() {
         .admin(
             Method::POST,
             "/rules",
-            &json!({ "name": "x", "limits": of_ten(1), "enforce_percent": 5 }),
+            &json!({ "name": "x", "limits": window(1), "enforce_percent": 5 }),
         )
         .await;
     assert!(refused.expect(422).body.to_string().contains("enforce_percent"));
@@ -118,8 +119,8 @@ async fn each_subject_has_the_limits_of_one_variant_and_keeps_its_counter_at_the
     let body = json!({
         "name": "trial", "count_by": ["user"],
         "variants": [
-            { "name": "a", "percent": 50, "limits": of_ten(10) },
-            { "name": "b", "percent": 50, "limits": of_ten(20) },
+            { "name": "a", "percent": 50, "limits": window(10) },
+            { "name": "b", "percent": 50, "limits": window(20) },
         ],
     });
     let rule = tenant.rule(&body).await;
@@ -133,7 +134,7 @@ async fn each_subject_has_the_limits_of_one_variant_and_keeps_its_counter_at_the
         assert_eq!(test.body["rules"][0]["variant"], if admitted == 10 { "a" } else { "b" });
     }
     assert_eq!(counts.keys().copied().collect::<Vec<_>>(), [10, 20], "{counts:?}");
-    let adopted = json!({ "name": "trial", "count_by": ["user"], "limits": of_ten(20) });
+    let adopted = json!({ "name": "trial", "count_by": ["user"], "limits": window(20) });
     tenant.put_settled(&rule, &adopted).await;
     let mut left = 0;
     for user in 0..20 {
@@ -148,11 +149,11 @@ async fn a_report_denies_nothing_and_names_the_rule_to_the_caller() {
     let tenant = Tenant::sign_up(shared().await).await;
     tenant
         .rule(
-            &json!({ "name": "soft", "count_by": ["user"], "mode": "report", "limits": of_ten(2) }),
+            &json!({ "name": "soft", "count_by": ["user"], "mode": "report", "limits": window(2) }),
         )
         .await;
-    tenant.rule(&json!({ "name": "quiet", "count_by": ["user"], "mode": "shadow", "limits": of_ten(1) })).await;
-    tenant.rule(&json!({ "name": "hard", "count_by": ["user"], "limits": of_ten(3) })).await;
+    tenant.rule(&json!({ "name": "quiet", "count_by": ["user"], "mode": "shadow", "limits": window(1) })).await;
+    tenant.rule(&json!({ "name": "hard", "count_by": ["user"], "limits": window(3) })).await;
     let check = json!({ "attributes": { "user": "ada" } });
     let over = |reply: &Reply| reply.body["over"].clone();
     for _ in 0..2 {
@@ -201,7 +202,7 @@ async fn blocks_that_follow_one_another_grow_until_their_memory_has_passed() {
         began.elapsed() >= Duration::from_millis(first.saturating_sub(20)),
         "it follows the first"
     );
-    let wrong = json!({ "name": "x", "limits": of_ten(1), "block_ms": [1, 2] });
+    let wrong = json!({ "name": "x", "limits": window(1), "block_ms": [1, 2] });
     let refused = tenant.admin(Method::POST, "/rules", &wrong).await.expect(422);
     assert!(refused.body.to_string().contains("block_memory_ms"), "{}", refused.body);
 }
@@ -209,7 +210,7 @@ async fn blocks_that_follow_one_another_grow_until_their_memory_has_passed() {
 #[tokio::test]
 async fn a_rule_applies_only_at_the_times_of_its_schedule() {
     let tenant = Tenant::sign_up(shared().await).await;
-    let body = |active: Value| json!({ "name": "sale", "count_by": ["user"], "limits": of_ten(1), "active": active });
+    let body = |active: Value| json!({ "name": "sale", "count_by": ["user"], "limits": window(1), "active": active });
     let over = json!({ "until": "2026-01-01T00:00:00Z" });
     let rule = tenant.rule(&body(over)).await;
     let check = json!({ "attributes": { "user": "ada" } });

@@ -16,7 +16,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::build_paths;
 use crate::compress::compress;
-use crate::setup::{WasmStd, bindgen, browser_tool, has_std_sources, splitter, wasm_std};
+use crate::setup::{WasmStd, browser_tool, has_std_sources, wasm_std};
 use crate::workspace::{Workspace, call, files_below, fingerprint, has_extension, step};
 use files::{assemble, report};
 
@@ -73,7 +73,6 @@ pub fn draft(workspace: &Workspace) -> Result<()> {
 }
 
 fn build(workspace: &Workspace) -> Result<()> {
-    let splitter = splitter(workspace)?;
     let small_std = has_std_sources()?;
     let compiled = step("compile the dashboard", || {
         // The splitter follows the relocations from each page to what it needs.
@@ -82,8 +81,7 @@ fn build(workspace: &Workspace) -> Result<()> {
     })?;
     let parts = emptied(&workspace.target.join("dashboard-parts"))?;
     step("split groups of pages off", || {
-        let mut command = Command::new(splitter);
-        call(command.arg(&compiled).arg(&parts).args(["--out-name", PROGRAM]))
+        call(weir_bind(workspace)?.arg("split").args([&compiled, &parts]).arg(PROGRAM))
     })?;
     let bound = bind(workspace, &parts.join(format!("{PROGRAM}.wasm")))?;
     take_parts(&parts, &bound)?;
@@ -99,20 +97,23 @@ fn build(workspace: &Workspace) -> Result<()> {
 
 /// Makes the JavaScript beside the program; where both are.
 fn bind(workspace: &Workspace, program: &Path) -> Result<PathBuf> {
-    let bindgen = bindgen(workspace)?.context("wasm-bindgen is missing: cargo xtask setup")?;
     let bound = emptied(&workspace.target.join("dashboard-bound"))?;
     step("bind it to the browser", || {
-        call(
-            Command::new(bindgen)
-                .args(["--target", "web", "--no-typescript", "--out-name", PROGRAM])
-                // The parts need the program's memory, table and stack; nobody needs names.
-                .args(["--keep-lld-exports", "--remove-name-section"])
-                .arg("--out-dir")
-                .arg(&bound)
-                .arg(program),
-        )
+        call(weir_bind(workspace)?.arg("bind").arg(program).arg(&bound).arg(PROGRAM))
     })?;
     Ok(bound)
+}
+
+/// The program that binds and splits, which is built first if it changed. Its folder is its own, so that the server is built at
+/// the same time.
+fn weir_bind(workspace: &Workspace) -> Result<Command> {
+    let folder = workspace.cache.join("target-bind");
+    let mut build = workspace.cargo();
+    build.args(["build", "--package", "weir-bind", "--target-dir"]).arg(&folder);
+    // It runs for seconds.
+    build.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1").env("CARGO_PROFILE_DEV_DEBUG", "false");
+    call(&mut build)?;
+    Ok(Command::new(folder.join("debug").join("weir-bind")))
 }
 
 /// Copies the other output of the splitter: the parts, and the script that fetches them.

@@ -19,7 +19,7 @@ pub use packages::{browser_tool, openapi_tool};
 pub use purpose::Purpose;
 pub use python::{client_python, python_tool};
 pub use system::install as install_programs;
-pub use tools::{auditable, bindgen, install_auditable, machete, splitter};
+pub use tools::{auditable, install_auditable, machete};
 pub use wasm_std::{WasmStd, has_std_sources, wasm_std};
 
 pub fn run(workspace: &Workspace, purpose: Purpose) -> Result<()> {
@@ -31,10 +31,6 @@ pub fn run(workspace: &Workspace, purpose: Purpose) -> Result<()> {
         return Ok(());
     }
     wasm_std::install(workspace)?;
-    tools::install(workspace)?;
-    if matches!(purpose, Purpose::Image | Purpose::Test) {
-        tools::splitter(workspace)?;
-    }
     if purpose == Purpose::Image {
         tools::install_auditable(workspace)?;
     }

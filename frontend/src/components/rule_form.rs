@@ -1,5 +1,6 @@
 //! The fields of the rule editor: match, limits, advanced.
 
+mod controls;
 mod draft_transfer;
 mod editor;
 mod limits;
@@ -9,6 +10,7 @@ mod outcome;
 use leptos::prelude::*;
 use weir_wire::words::Action;
 
+use controls::ControlFields;
 pub use draft_transfer::DraftTransfer;
 pub use editor::Editor;
 pub use limits::{Limits, SuggestLimit};
@@ -26,6 +28,7 @@ pub fn RuleFields(editor: Editor) -> impl IntoView {
         <Show when=move || limited.get()>
             <Limits editor />
             <AdvancedFields editor />
+            <ControlFields editor />
         </Show>
     }
 }

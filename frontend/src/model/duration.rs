@@ -42,6 +42,16 @@ impl DurationInput {
     }
 }
 
+/// The milliseconds of a text such as `10 min`.
+pub fn of_text(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, unit) = text.split_at(digits);
+    let is_it = |known: &Unit| short(known.length_ms()).strip_prefix("1 ") == Some(unit.trim());
+    let unit = Unit::ALL.into_iter().find(is_it)?;
+    parse(number).filter(|_| digits > 0)?.checked_mul(unit.length_ms())
+}
+
 /// The approximate duration to about two digits: `1.8 s`, `41 s`, `3 min`.
 pub fn about(length_ms: u64) -> String {
     match length_ms {

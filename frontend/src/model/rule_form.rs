@@ -3,6 +3,7 @@
 //! A number that cannot be parsed is a problem of its field. Everything else is validated by the rule's own parsing,
 //! which the server also uses, so the messages are the same.
 
+mod controls;
 mod limit_row;
 
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,7 @@ use weir_wire::rules::{BlockBody, ConditionBody, OperandBody, RuleBody};
 use weir_wire::words::{Action, Consistency, Mode, OnStoreFailure, Op, Over};
 
 use crate::model::duration::{DurationInput, Unit};
+pub use controls::ControlsForm;
 pub use limit_row::LimitRow;
 
 /// The input of the rule editor.
@@ -34,8 +36,8 @@ pub struct RuleForm {
     pub on_store_failure: OnStoreFailure,
     pub consistency: Consistency,
     pub over: Over,
-    /// The rule that is edited, of which the form retains what it does not show.
-    edited: RuleBody,
+    #[serde(default)]
+    pub controls: ControlsForm,
     next_row: u32,
 }
 
@@ -67,7 +69,7 @@ impl RuleForm {
             on_store_failure: OnStoreFailure::Allow,
             consistency: Consistency::Exact,
             over: Over::Deny,
-            edited: RuleBody::default(),
+            controls: ControlsForm::default(),
             next_row: 0,
         };
         form.add_limit();
@@ -84,10 +86,10 @@ impl RuleForm {
         form.action = rule.action;
         form.mode = rule.mode;
         form.blocks = rule.block_ms.is_some();
-        if let Some(BlockBody::One(block_ms)) = rule.block_ms {
-            form.block = DurationInput::of_ms(block_ms);
+        if let Some([first, ..]) = rule.block_ms.as_ref().map(BlockBody::lengths_ms) {
+            form.block = DurationInput::of_ms(*first);
         }
-        form.edited = rule.clone();
+        form.controls = ControlsForm::of(rule);
         form.on_store_failure = rule.on_store_failure;
         form.consistency = rule.consistency;
         form.over = rule.over;
@@ -140,13 +142,14 @@ impl RuleForm {
                 1
             })
         });
-        let limits = if limited { self.limits.as_slice() } else { &[] };
+        let has_own_limits = limited && self.controls.variants.is_empty();
+        let limits = if has_own_limits { self.limits.as_slice() } else { &[] };
         let limits = limits
             .iter()
             .enumerate()
             .map(|(at, row)| row.read(&format!("limits[{at}]"), &mut wrong))
             .collect();
-        let body = RuleBody {
+        let mut body = RuleBody {
             namespace: self.namespace.trim().to_owned(),
             name: self.name.trim().to_owned(),
             description: self.description.clone(),
@@ -159,8 +162,11 @@ impl RuleForm {
             on_store_failure: self.on_store_failure,
             consistency: if limited { self.consistency } else { Consistency::Exact },
             over: if limited { self.over } else { Over::Deny },
-            ..self.edited.clone()
+            ..RuleBody::default()
         };
+        if limited {
+            self.controls.add_to(&mut body, &mut wrong);
+        }
         for problem in body.clone().parse().err().unwrap_or_default() {
             if !wrong.iter().any(|known| known.field == problem.field) {
                 wrong.push(problem);

@@ -98,7 +98,7 @@ fn control_fields() -> Vec<(&'static str, &'static str, Value)> {
     let keep = json!({
         "minProperties": 1,
         "maxProperties": CLASSES_MAX,
-        "additionalProperties": { "type": "number", "minimum": 0, "maximum": 1, "multipleOf": 0.001 },
+        "additionalProperties": { "type": "number", "minimum": 0, "maximum": 1 },
         "propertyNames": { "type": "string", "pattern": ONE_LINE, "maxLength": VALUE_BYTES_MAX },
     });
     let limits = json!({ "minItems": 1, "maxItems": LIMITS_PER_RULE_MAX });

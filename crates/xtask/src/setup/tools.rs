@@ -1,6 +1,5 @@
-//! Command-line tools that are built from the registry at exact versions: `wasm-bindgen`, which must have the version of the
-//! library; the splitter that puts groups of pages into separate files; the build that lists the crates of a binary inside
-//! it; and the finder of unused dependencies.
+//! Command-line tools that are built from the registry at exact versions: the build that lists the crates of a binary inside it,
+//! and the finder of unused dependencies.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,37 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result};
 
-use crate::workspace::{Workspace, call, capture, on_path, step};
-
-/// The tool, if it is installed.
-pub fn bindgen(workspace: &Workspace) -> Result<Option<PathBuf>> {
-    let tool = bindgen_tool(workspace)?;
-    if let Some(own) = tool.installed(workspace) {
-        return Ok(Some(own));
-    }
-    let other = on_path(tool.program);
-    Ok(other.filter(|program| {
-        capture(Command::new(program).arg("--version"))
-            .is_ok_and(|said| said.split_whitespace().nth(1) == Some(tool.version.as_str()))
-    }))
-}
-
-/// The tool, which is installed if it is missing: only a whole dashboard needs it. It cannot say its version, so one on the path is
-/// not taken.
-pub fn splitter(workspace: &Workspace) -> Result<PathBuf> {
-    let tool = splitter_tool();
-    if tool.installed(workspace).is_none() {
-        tool.install(workspace)?;
-    }
-    tool.installed(workspace).context("cargo installed no wasm-split-cli")
-}
-
-pub fn install(workspace: &Workspace) -> Result<()> {
-    if bindgen(workspace)?.is_none() {
-        bindgen_tool(workspace)?.install(workspace)?;
-    }
-    Ok(())
-}
+use crate::workspace::{Workspace, call, step};
 
 /// The build that lists the crates of a binary inside it, if it is installed.
 pub fn auditable(workspace: &Workspace) -> Option<PathBuf> {
@@ -70,8 +39,7 @@ pub fn install_checkers(workspace: &Workspace) -> Result<()> {
 struct Tool {
     package: &'static str,
     program: &'static str,
-    features: &'static str,
-    version: String,
+    version: &'static str,
 }
 
 impl Tool {
@@ -95,7 +63,7 @@ impl Tool {
     fn install_command(&self, workspace: &Workspace, build: &Path) -> Command {
         let mut command = workspace.cargo();
         command
-            .args(["install", self.package, "--features", self.features, "--version"])
+            .args(["install", self.package, "--version"])
             .arg(format!("={}", self.version))
             .arg("--root")
             .arg(self.home(workspace))
@@ -112,53 +80,10 @@ impl Tool {
     }
 }
 
-fn bindgen_tool(workspace: &Workspace) -> Result<Tool> {
-    Ok(Tool {
-        package: "wasm-bindgen-cli",
-        program: "wasm-bindgen",
-        features: "",
-        version: library_version(workspace)?,
-    })
-}
-
-fn splitter_tool() -> Tool {
-    Tool {
-        package: "wasm_split_cli_support",
-        program: "wasm-split-cli",
-        features: "build-binary",
-        version: SPLITTER_VERSION.to_owned(),
-    }
-}
-
 fn auditable_tool() -> Tool {
-    Tool {
-        package: "cargo-auditable",
-        program: "cargo-auditable",
-        features: "",
-        version: "0.7.7".to_owned(),
-    }
+    Tool { package: "cargo-auditable", program: "cargo-auditable", version: "0.7.7" }
 }
 
 fn machete_tool() -> Tool {
-    Tool {
-        package: "cargo-machete",
-        program: "cargo-machete",
-        features: "",
-        version: "0.9.2".to_owned(),
-    }
+    Tool { package: "cargo-machete", program: "cargo-machete", version: "0.9.2" }
 }
-
-/// The version in the lock file.
-fn library_version(workspace: &Workspace) -> Result<String> {
-    let lock = fs::read_to_string(workspace.path("Cargo.lock")).context("read Cargo.lock")?;
-    let mut lines = lock.lines().map(str::trim);
-    lines
-        .find(|line| *line == r#"name = "wasm-bindgen""#)
-        .and_then(|_| lines.next())
-        .and_then(|line| line.strip_prefix(r#"version = ""#)?.strip_suffix('"'))
-        .map(str::to_owned)
-        .context("Cargo.lock names no wasm-bindgen")
-}
-
-/// Reads what `wasm_split_helpers` of Cargo.lock (a part of Leptos) marks.
-const SPLITTER_VERSION: &str = "0.2.4";

@@ -36,6 +36,48 @@ fn every_rule_survives_the_form() {
 }
 
 #[test]
+fn every_control_survives_the_form() {
+    let window =
+        |limit: u64| json!({"algorithm": "fixed_window", "limit": limit, "window_ms": 1_000});
+    for controls in [
+        json!({"limits": [window(10)], "enforce_percent": 10, "block_ms": [90_000, 3_600_000], "block_memory_ms": 86_400_000}),
+        json!({"limits": [window(10)], "priority": {"attribute": "class", "keep": {"batch": 0.5, "two words": 0.125}}}),
+        json!({"limits": [window(10)], "active": {"zone": "Europe/Berlin", "weekly": ["Mon-Fri 08:00-18:00", "Sat 08:00-12:00"],
+            "from": "2027-01-01T00:00:00Z", "until": "2028-01-01T00:00:00Z"}}),
+        json!({"variants": [
+            {"name": "a", "percent": 40, "limits": [window(10)]}, {"name": "b", "percent": 60, "limits": [window(20)]}
+        ]}),
+    ] {
+        let mut rule = json!({"name": "controlled", "count_by": ["user"]});
+        for (field, value) in controls.as_object().expect("fields") {
+            rule[field] = value.clone();
+        }
+        let rule: RuleBody = serde_json::from_value(rule).expect("a rule");
+        assert_eq!(RuleForm::of(&rule).read(), (rule, vec![]));
+    }
+}
+
+#[test]
+fn controls_that_cannot_be_read_are_reported_at_their_fields() {
+    let mut form = RuleForm::new();
+    form.name = "controlled".to_owned();
+    form.blocks = true;
+    form.controls = ControlsForm {
+        more_blocks: "soon".to_owned(),
+        block_memory: "7".to_owned(),
+        classes: "batch".to_owned(),
+        enforce_percent: "half".to_owned(),
+        from: "tomorrow".to_owned(),
+        ..ControlsForm::default()
+    };
+    let (_, wrong) = form.read();
+    let fields: Vec<&str> = wrong.iter().map(|problem| problem.field.as_str()).collect();
+    let expected =
+        ["more_blocks", "block_memory_ms", "priority.keep", "enforce_percent", "active.from"];
+    assert_eq!(fields[..5], expected);
+}
+
+#[test]
 fn parse_errors_and_invalid_values_are_reported_together() {
     let mut form = RuleForm::new();
     form.name = "Not A Name".to_owned();
