@@ -85,7 +85,7 @@ fn layer(name: &str) -> Option<u8> {
         "weir-http" | "weir-manifest" => 2,
         "weir-control" | "weir-gate" => 3,
         "weir-server" | "weir-bench" => 4,
-        "weir-frontend" | "weir-local" | "weir-tests" | "xtask" => ASIDE,
+        "weir-bind" | "weir-frontend" | "weir-local" | "weir-tests" | "xtask" => ASIDE,
         _ => return None,
     })
 }
