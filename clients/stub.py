@@ -57,7 +57,7 @@ async def reply(writer: asyncio.StreamWriter, what: dict) -> bool:
     status, content = content_of(what)
     match what.get("fault"):
         case None:
-            return await send(writer, status, content, what.get("type", "application/json"))
+            return await send(writer, status, content, what.get("type", "application/json"), what.get("request_id"))
         case "stall":
             await asyncio.sleep(3600)
         case "late":
@@ -110,12 +110,15 @@ async def trickle(writer: asyncio.StreamWriter, first: bytes, more: bytes) -> No
         await asyncio.sleep(0.02)
 
 
-def head(status: int, length: int, kind: str = "application/json") -> bytes:
-    return f"HTTP/1.1 {status} Status\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n\r\n".encode()
+def head(status: int, length: int, kind: str = "application/json", request_id: str | None = None) -> bytes:
+    more = f"x-request-id: {request_id}\r\n" if request_id else ""
+    return f"HTTP/1.1 {status} Status\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n{more}\r\n".encode()
 
 
-async def send(writer: asyncio.StreamWriter, status: int, content: bytes, kind: str = "application/json") -> bool:
-    writer.write(head(status, len(content), kind) + content)
+async def send(
+    writer: asyncio.StreamWriter, status: int, content: bytes, kind: str = "application/json", request_id: str | None = None
+) -> bool:
+    writer.write(head(status, len(content), kind, request_id) + content)
     await writer.drain()
     return True
 

@@ -33,6 +33,8 @@ type Answer struct {
 	Remaining    *int64
 	ResetAfterMS *int64
 	Limits       []LimitAnswer
+	// Over are the names of the rules in the mode "report" of which a limit is exceeded. They deny nothing: the caller can do less.
+	Over []string
 	// Leases of concurrency limits that the check took. Release each of them when the work is done.
 	Leases []Lease
 	// Charge names what the check charged, for Refund; empty if it charged no enforced limit.
@@ -46,6 +48,9 @@ type Answer struct {
 	Code string
 	// RulebookVersion is the version of the rulebook that decided; 0 if Degraded is DegradedClient.
 	RulebookVersion int64
+	// RequestID is the gate's X-Request-Id, which names the request in the log of denials; empty if no gate answered. Of a cached denial, that
+	// of the first one.
+	RequestID string
 	// Cached is whether this is a denial that the client repeated without asking the gate.
 	Cached bool
 	// Err is why no gate decided; nil unless Degraded is DegradedClient.
@@ -55,7 +60,8 @@ type Answer struct {
 // LimitAnswer is the decision of one limit of one matching rule.
 type LimitAnswer struct {
 	Rule, RuleID, Algorithm string
-	// Mode is "enforce", or "shadow": listed without an effect on the answer.
+	// Mode is "enforce"; "shadow": listed without an effect on the answer; or "report": denies nothing, and Over names the rule when it is
+	// exceeded.
 	Mode         string
 	Allowed      bool
 	Limit        int64
@@ -75,7 +81,7 @@ type gateAnswer struct {
 }
 
 // readAnswer reads an answer. Anything that is not exactly an answer is an error, so it cannot admit.
-func readAnswer(content []byte) (*gateAnswer, error) {
+func readAnswer(content []byte, requestID string) (*gateAnswer, error) {
 	if !utf8.Valid(content) {
 		return nil, invalid("the answer", "UTF-8")
 	}
@@ -90,6 +96,7 @@ func readAnswer(content []byte) (*gateAnswer, error) {
 		ResetAfterMS:    body.countOrNull("reset_after_ms"),
 		Degraded:        Degraded(body.oneOfOrNull("degraded", "allow", "deny", "local")),
 		RulebookVersion: body.count("rulebook_version"),
+		RequestID:       requestID,
 	}}
 	for _, item := range body.list("limits") {
 		limit, err := readLimit(item)
@@ -106,6 +113,10 @@ func readAnswer(content []byte) (*gateAnswer, error) {
 			}
 			gate.answer.Leases = append(gate.answer.Leases, lease)
 		}
+	}
+	// Older gates do not send it.
+	if body.has("over") {
+		gate.answer.Over = body.texts("over")
 	}
 	if body.has("code") {
 		gate.answer.Code = body.text("code")
@@ -129,14 +140,14 @@ func readAnswer(content []byte) (*gateAnswer, error) {
 }
 
 // readBatch reads the number of entries of `results` as answers.
-func readBatch(content []byte, count int) ([]*Answer, error) {
-	entries, err := batchEntries(content, count)
+func readBatch(found reply, count int) ([]*Answer, error) {
+	entries, err := batchEntries(found.content, count)
 	if err != nil {
 		return nil, err
 	}
 	answers := make([]*Answer, count)
 	for at, entry := range entries {
-		gate, err := readAnswer(entry)
+		gate, err := readAnswer(entry, found.requestID)
 		if err != nil {
 			return nil, err
 		}
@@ -167,7 +178,7 @@ func readLimit(content json.RawMessage) (LimitAnswer, error) {
 		Rule:         body.text("rule"),
 		RuleID:       body.text("rule_id"),
 		Algorithm:    body.text("algorithm"),
-		Mode:         body.oneOf("mode", "enforce", "shadow"),
+		Mode:         body.oneOf("mode", "enforce", "shadow", "report"),
 		Allowed:      body.flag("allowed"),
 		Limit:        body.count("limit"),
 		Remaining:    body.countOrNull("remaining"),

@@ -179,13 +179,13 @@ func (b *batcher) send(call *batchCall) {
 	// No check is in time any longer by then.
 	longest := time.Until(latest) + options.Timeout
 	// The check that ends its context ends neither the call nor the checks beside it.
-	status, content, err := b.client.postWithin(detached{first.ctx}, longest, path, body, first.repeatable)
+	found, err := b.client.postWithin(detached{first.ctx}, longest, path, body, first.repeatable)
 	var failure *Error
 	if len(checks) > 1 && errors.As(err, &failure) && failure.Kind == Refused {
 		b.sendAgain(checks, failure)
 		return
 	}
-	outcomes := outcomesOf(status, content, err, len(checks))
+	outcomes := outcomesOf(found, err, len(checks))
 	for at, check := range checks {
 		outcomes[at].sentAt = sentAt
 		if !b.settle(check, outcomes[at]) && outcomes[at].gate != nil {
@@ -202,26 +202,26 @@ func (b *batcher) end() {
 }
 
 // outcomesOf are those of each check. An entry that is no answer fails its own check alone.
-func outcomesOf(status int, content []byte, err error, count int) []outcome {
+func outcomesOf(found reply, err error, count int) []outcome {
 	outcomes := make([]outcome, count)
 	var entries [][]byte
 	switch {
 	case err != nil:
 	case count == 1:
-		entries = [][]byte{content}
-	case status != http.StatusOK:
-		err = notAnAnswer(status)
+		entries = [][]byte{found.content}
+	case found.status != http.StatusOK:
+		err = notAnAnswer(found.status)
 	default:
-		entries, err = batchEntries(content, count)
+		entries, err = batchEntries(found.content, count)
 	}
 	for at := range outcomes {
 		if err != nil {
 			outcomes[at].err = err
 			continue
 		}
-		gate, fault := readAnswer(entries[at])
-		if fault == nil && count == 1 && !fits(pathCheck, status, &gate.answer) {
-			gate, fault = nil, notAnAnswer(status)
+		gate, fault := readAnswer(entries[at], found.requestID)
+		if fault == nil && count == 1 && !fits(pathCheck, found.status, &gate.answer) {
+			gate, fault = nil, notAnAnswer(found.status)
 		}
 		outcomes[at] = outcome{gate: gate, err: fault}
 	}

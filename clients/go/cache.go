@@ -99,6 +99,7 @@ func later(answer Answer, passedMS int64) *Answer {
 	}
 	answer.RetryAfterMS, answer.ResetAfterMS = left(answer.RetryAfterMS), left(answer.ResetAfterMS)
 	answer.DeniedBy = append([]string(nil), answer.DeniedBy...)
+	answer.Over = append([]string(nil), answer.Over...)
 	answer.Limits = append([]LimitAnswer(nil), answer.Limits...)
 	for at := range answer.Limits {
 		limit := &answer.Limits[at]

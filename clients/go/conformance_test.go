@@ -422,6 +422,7 @@ func inJSON(answer *Answer) map[string]any {
 		"allowed": answer.Allowed, "denied_by": append([]string{}, answer.DeniedBy...), "retry_after_ms": answer.RetryAfterMS,
 		"delay_ms": answer.DelayMS, "limit": answer.Limit, "remaining": answer.Remaining, "reset_after_ms": answer.ResetAfterMS,
 		"limits": len(answer.Limits), "leases": len(answer.Leases), "degraded": textOrNil(string(answer.Degraded)), "code": textOrNil(answer.Code),
+		"over": append([]string{}, answer.Over...), "request_id": textOrNil(answer.RequestID),
 		"cached": answer.Cached, "charged": answer.Charged, "buffered": answer.Buffered, "error": nil,
 	}
 	if answer.Err != nil {

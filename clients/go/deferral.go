@@ -89,46 +89,46 @@ func (c *Client) Defer(ctx context.Context, request DeferRequest) (*Deferral, er
 	}
 	// Repeatable: a gate stores the job of a key once.
 	call := call{method: http.MethodPost, path: pathDefer, timeout: timeout, repeatable: true}
-	status, content, err := c.send(ctx, call, body)
+	found, err := c.send(ctx, call, body)
 	if err != nil {
 		return nil, err
 	}
-	if status == http.StatusAccepted {
-		job, err := readDeferredJob(content)
+	if found.status == http.StatusAccepted {
+		job, err := readDeferredJob(found.content)
 		if err != nil {
 			return nil, err
 		}
 		return &Deferral{Job: job}, nil
 	}
-	if status != http.StatusOK && status != http.StatusTooManyRequests {
-		return nil, problem(status, content)
+	if found.status != http.StatusOK && found.status != http.StatusTooManyRequests {
+		return nil, problem(found.status, found.content)
 	}
-	return readDeferral(status, content)
+	return readDeferral(found)
 }
 
 // Deferred returns the state of a deferred job; nil if no gate knows it (any longer). It fails if no gate answers.
 func (c *Client) Deferred(ctx context.Context, id string) (*DeferredJob, error) {
-	status, content, err := c.send(ctx, c.jobCall(http.MethodGet, id), nil)
+	found, err := c.send(ctx, c.jobCall(http.MethodGet, id), nil)
 	if err != nil {
 		return nil, err
 	}
-	if status == http.StatusOK {
-		return readDeferredJob(content)
+	if found.status == http.StatusOK {
+		return readDeferredJob(found.content)
 	}
-	return nil, unlessNotFound(problem(status, content))
+	return nil, unlessNotFound(problem(found.status, found.content))
 }
 
 // CancelDeferred removes a deferred job that waits, or a dead letter. It returns false if there is no such job, or it was delivered. It fails
 // if no gate confirms it.
 func (c *Client) CancelDeferred(ctx context.Context, id string) (bool, error) {
-	status, content, err := c.send(ctx, c.jobCall(http.MethodDelete, id), nil)
+	found, err := c.send(ctx, c.jobCall(http.MethodDelete, id), nil)
 	if err != nil {
 		return false, err
 	}
-	if status == http.StatusNoContent {
+	if found.status == http.StatusNoContent {
 		return true, nil
 	}
-	return false, unlessNotFound(problem(status, content))
+	return false, unlessNotFound(problem(found.status, found.content))
 }
 
 // jobCall is a call about a job. A repeated removal would not tell what the first call did.
@@ -136,19 +136,19 @@ func (c *Client) jobCall(method, id string) call {
 	return call{method, pathDeferred + url.PathEscape(id), c.options.Timeout, method == http.MethodGet}
 }
 
-func readDeferral(status int, content []byte) (*Deferral, error) {
-	gate, err := readAnswer(content)
+func readDeferral(found reply) (*Deferral, error) {
+	gate, err := readAnswer(found.content, found.requestID)
 	if err != nil {
 		return nil, err
 	}
 	answer := &gate.answer
-	if answer.Allowed != (status == http.StatusOK) {
-		return nil, notAnAnswer(status)
+	if answer.Allowed != (found.status == http.StatusOK) {
+		return nil, notAnAnswer(found.status)
 	}
 	if !answer.Allowed {
 		return &Deferral{Answer: answer}, nil
 	}
-	body := fieldsOf(content, "the answer")
+	body := fieldsOf(found.content, "the answer")
 	job := &DeferredJob{ID: body.text("deferred"), State: DeferredDelivered, Charged: true}
 	if body.fault != nil {
 		return nil, body.fault

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Headers are those that a gate sends with this answer. None if no enforced limit decided.
+// Headers are those that a gate sends with this answer. None if no limit decided or is exceeded.
 func (a *Answer) Headers() http.Header {
 	headers := http.Header{}
 	if a.Limit != nil && a.Remaining != nil {
@@ -34,7 +34,25 @@ func (a *Answer) Headers() http.Header {
 		headers.Set("Retry-After", seconds(*a.RetryAfterMS, 1))
 		headers.Set("X-RateLimit-Retry-After", seconds(*a.RetryAfterMS, 1))
 	}
+	if over := overOf([]*Answer{a}); over != "" {
+		headers.Set(overHeader, over)
+	}
 	return headers
+}
+
+// overOf are the exceeded rules in the mode "report", each once, as a header lists them.
+func overOf(answers []*Answer) string {
+	var names []string
+	known := map[string]bool{}
+	for _, answer := range answers {
+		for _, name := range answer.Over {
+			if isQuotable(name) && !known[name] {
+				known[name] = true
+				names = append(names, name)
+			}
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // decided are the answers of the limits of one request.
@@ -73,8 +91,8 @@ func withAnswer(ctx context.Context, answer *Answer, shown bool) context.Context
 	return ctx
 }
 
-// setHeaders replaces the headers of the limits of a request. RateLimit and RateLimit-Policy are lists in the order of the answers. The others
-// are those of the refusal, or of the answer with the least left, the first one of equals.
+// setHeaders replaces the headers of the limits of a request. RateLimit and RateLimit-Policy are lists in the order of the answers, and
+// X-RateLimit-Over names the rules of all. The others are those of the refusal, or of the answer with the least left, the first one of equals.
 func setHeaders(headers http.Header, r *http.Request, answer *Answer, shown bool) {
 	found := r.Context().Value(decidedKey{}).(*decided)
 	var chosen *Answer
@@ -103,6 +121,9 @@ func setHeaders(headers http.Header, r *http.Request, answer *Answer, shown bool
 			headers.Set(name, strings.Join(items, ", "))
 		}
 	}
+	if over := overOf(found.shown); over != "" {
+		headers.Set(overHeader, over)
+	}
 	if retry := answer.Headers().Get("Retry-After"); retry != "" {
 		headers.Set("Retry-After", retry)
 	}
@@ -111,6 +132,7 @@ func setHeaders(headers http.Header, r *http.Request, answer *Answer, shown bool
 // By their names in a map of net/http.
 var (
 	listHeaders   = []string{http.CanonicalHeaderKey("RateLimit-Policy"), http.CanonicalHeaderKey("RateLimit")}
+	overHeader    = http.CanonicalHeaderKey("X-RateLimit-Over")
 	singleHeaders = []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-RateLimit-Retry-After"}
 )
 

@@ -84,14 +84,14 @@ func (c *Client) Exhaust(ctx context.Context, request CheckRequest, limited time
 		ForMS      int64             `json:"for_ms"`
 	}{known.Namespace, known.Attributes, limited.Milliseconds()}
 	// Repeatable: a second time is no longer than the first one.
-	status, content, err := c.post(ctx, pathExhaust, body, true)
+	found, err := c.post(ctx, pathExhaust, body, true)
 	if err != nil {
 		return nil, err
 	}
-	if status != http.StatusOK {
-		return nil, notAnAnswer(status)
+	if found.status != http.StatusOK {
+		return nil, notAnAnswer(found.status)
 	}
-	gate, err := readAnswer(content)
+	gate, err := readAnswer(found.content, found.requestID)
 	if err != nil {
 		return nil, err
 	}
@@ -101,14 +101,14 @@ func (c *Client) Exhaust(ctx context.Context, request CheckRequest, limited time
 // settle returns the answer to a renewal or release; nil if the lease had ended.
 func (c *Client) settle(ctx context.Context, path, lease string) (*fields, error) {
 	// Repeatable: a gate gives a repeat the first answer.
-	status, content, err := c.send(ctx, call{http.MethodPost, path, c.options.Timeout, true}, map[string]string{"lease": lease})
+	found, err := c.send(ctx, call{http.MethodPost, path, c.options.Timeout, true}, map[string]string{"lease": lease})
 	if err != nil {
 		return nil, err
 	}
-	if status != http.StatusOK {
-		return nil, unlessNotFound(problem(status, content))
+	if found.status != http.StatusOK {
+		return nil, unlessNotFound(problem(found.status, found.content))
 	}
-	return fieldsOf(content, "the lease"), nil
+	return fieldsOf(found.content, "the lease"), nil
 }
 
 // unlessNotFound is nil if a gate, and not something before it, answered that there is no such lease or job; otherwise the error.

@@ -74,15 +74,15 @@ func (c *Client) Reserve(ctx context.Context, request ReserveRequest) (*Reservat
 
 func (c *Client) reserve(ctx context.Context, request ReserveRequest) (*Reservation, error) {
 	body := reserveBody{c.withRetryKey(request.CheckRequest).body(), request.TTL.Milliseconds(), request.AtMost}
-	status, content, err := c.post(ctx, pathReserve, body, c.options.Retry)
+	found, err := c.post(ctx, pathReserve, body, c.options.Retry)
 	if err != nil {
 		return nil, err
 	}
-	gate, err := readAnswer(content)
+	gate, err := readAnswer(found.content, found.requestID)
 	if err != nil {
 		return nil, err
 	}
-	fields := fieldsOf(content, "the reservation")
+	fields := fieldsOf(found.content, "the reservation")
 	reservation := &Reservation{
 		Answer:      &gate.answer,
 		Reserved:    fields.count("reserved"),
@@ -100,8 +100,8 @@ func (c *Client) reserve(ctx context.Context, request ReserveRequest) (*Reservat
 	if gate.answer.Allowed {
 		wanted = http.StatusOK
 	}
-	if status != wanted || gate.answer.Allowed != (reservation.text != "") {
-		return nil, notAnAnswer(status)
+	if found.status != wanted || gate.answer.Allowed != (reservation.text != "") {
+		return nil, notAnAnswer(found.status)
 	}
 	return reservation, nil
 }
@@ -117,14 +117,14 @@ func (r *Reservation) Commit(ctx context.Context, cost int64) (*Committed, error
 	defer c.cache.clear()
 	body := commitBody{known.Namespace, known.Attributes, r.text, cost}
 	// Repeatable: a gate commits a reservation once.
-	status, content, err := c.post(ctx, pathCommit, body, true)
+	found, err := c.post(ctx, pathCommit, body, true)
 	if err != nil {
 		return nil, err
 	}
-	if status != http.StatusOK {
-		return nil, notAnAnswer(status)
+	if found.status != http.StatusOK {
+		return nil, notAnAnswer(found.status)
 	}
-	fields := fieldsOf(content, "the commit")
+	fields := fieldsOf(found.content, "the commit")
 	committed := &Committed{
 		Charged:  fields.count("charged"),
 		Released: fields.count("released"),

@@ -50,43 +50,51 @@ type call struct {
 	repeatable bool
 }
 
+// reply is what a gate sent, or something in its place.
+type reply struct {
+	status  int
+	content []byte
+	// Of the header X-Request-Id.
+	requestID string
+}
+
 // post posts a request, and returns the answer if it has the status of a decision.
-func (c *Client) post(ctx context.Context, path string, body any, repeatable bool) (int, []byte, error) {
+func (c *Client) post(ctx context.Context, path string, body any, repeatable bool) (reply, error) {
 	return c.postWithin(ctx, c.options.Timeout, path, body, repeatable)
 }
 
-func (c *Client) postWithin(ctx context.Context, timeout time.Duration, path string, body any, repeatable bool) (int, []byte, error) {
-	status, content, err := c.send(ctx, call{http.MethodPost, path, timeout, repeatable}, body)
-	if err == nil && status != http.StatusOK && status != http.StatusTooManyRequests {
-		return 0, nil, problem(status, content)
+func (c *Client) postWithin(ctx context.Context, timeout time.Duration, path string, body any, repeatable bool) (reply, error) {
+	found, err := c.send(ctx, call{http.MethodPost, path, timeout, repeatable}, body)
+	if err == nil && found.status != http.StatusOK && found.status != http.StatusTooManyRequests {
+		return reply{}, problem(found.status, found.content)
 	}
-	return status, content, err
+	return found, err
 }
 
 // send sends a request, without a body if it is nil, and returns any answer. A body of bytes is JSON already.
-func (c *Client) send(ctx context.Context, call call, body any) (int, []byte, error) {
+func (c *Client) send(ctx context.Context, call call, body any) (reply, error) {
 	text, encoded := body.([]byte)
 	if body != nil && !encoded {
 		var err error
 		if text, err = json.Marshal(body); err != nil {
-			return 0, nil, err
+			return reply{}, err
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, call.timeout)
 	defer cancel()
-	status, content, err := c.sendOnce(ctx, call, text)
+	found, err := c.sendOnce(ctx, call, text)
 	var failure *Error
 	if call.repeatable && errors.As(err, &failure) && failure.Kind == Connection && ctx.Err() == nil {
 		return c.sendOnce(ctx, call, text)
 	}
-	return status, content, err
+	return found, err
 }
 
-func (c *Client) sendOnce(ctx context.Context, call call, text []byte) (int, []byte, error) {
+func (c *Client) sendOnce(ctx context.Context, call call, text []byte) (reply, error) {
 	// The transport can send this body again, which it does only if nothing was sent yet.
 	request, err := http.NewRequestWithContext(ctx, call.method, c.options.URL+call.path, bytes.NewReader(text))
 	if err != nil {
-		return 0, nil, err
+		return reply{}, err
 	}
 	request.Header.Set("Authorization", "Bearer "+c.options.Key)
 	request.Header.Set("Accept", "application/json")
@@ -98,17 +106,17 @@ func (c *Client) sendOnce(ctx context.Context, call call, text []byte) (int, []b
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return 0, nil, failureOf(ctx, err)
+		return reply{}, failureOf(ctx, err)
 	}
 	defer response.Body.Close()
 	content, err := io.ReadAll(io.LimitReader(response.Body, bodyMax+1))
 	if err != nil {
-		return 0, nil, failureOf(ctx, err)
+		return reply{}, failureOf(ctx, err)
 	}
 	if len(content) > bodyMax {
-		return 0, nil, &Error{Kind: Invalid, Message: "the gate's answer is too long", Status: response.StatusCode}
+		return reply{}, &Error{Kind: Invalid, Message: "the gate's answer is too long", Status: response.StatusCode}
 	}
-	return response.StatusCode, content, nil
+	return reply{response.StatusCode, content, response.Header.Get("X-Request-Id")}, nil
 }
 
 // failureOf is the failure that an error of the HTTP library means.

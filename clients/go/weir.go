@@ -172,16 +172,16 @@ func (c *Client) report(ctx context.Context, path string, request CheckRequest) 
 
 func (c *Client) decide(ctx context.Context, path string, request CheckRequest) (*gateAnswer, error) {
 	body := c.withRetryKey(request).body()
-	status, content, err := c.post(ctx, path, body, c.options.Retry)
+	found, err := c.post(ctx, path, body, c.options.Retry)
 	if err != nil {
 		return nil, err
 	}
-	gate, err := readAnswer(content)
+	gate, err := readAnswer(found.content, found.requestID)
 	if err != nil {
 		return nil, err
 	}
-	if !fits(path, status, &gate.answer) {
-		return nil, notAnAnswer(status)
+	if !fits(path, found.status, &gate.answer) {
+		return nil, notAnAnswer(found.status)
 	}
 	return gate, nil
 }
@@ -205,14 +205,14 @@ func (c *Client) decideBatch(ctx context.Context, requests []CheckRequest) ([]*A
 	for at, request := range requests {
 		bodies[at] = c.withRetryKey(request).body()
 	}
-	status, content, err := c.post(ctx, pathBatch, map[string]any{"checks": bodies}, c.options.Retry)
+	found, err := c.post(ctx, pathBatch, map[string]any{"checks": bodies}, c.options.Retry)
 	if err != nil {
 		return nil, err
 	}
-	if status != http.StatusOK {
-		return nil, notAnAnswer(status)
+	if found.status != http.StatusOK {
+		return nil, notAnAnswer(found.status)
 	}
-	return readBatch(content, len(requests))
+	return readBatch(found, len(requests))
 }
 
 // degraded is the answer of OnError. It returns the error of a wrong request, and that of a context that has ended: then no gate failed.

@@ -147,8 +147,8 @@ class Conformance(unittest.TestCase):
                 continue
             elif name in ("limits", "leases"):
                 found = len(getattr(answer, name))
-            elif name == "denied_by":
-                found = list(answer.denied_by)
+            elif name in ("denied_by", "over"):
+                found = list(getattr(answer, name))
             elif name == "reserved":
                 found = self.reservation.reserved
             elif name == "error":

@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer};
 use crate::error::{Error, Kind};
 use crate::lease::Lease;
 use crate::options::Choice;
+use crate::transport::Reply;
 
 /// Whole numbers from here on are not exact in every language.
 const COUNT_END: u64 = 1 << 53;
@@ -37,6 +38,8 @@ pub enum Mode {
     Enforce,
     /// It is listed only.
     Shadow,
+    /// It denies nothing, and [`Answer::over`] names the rule when it is exceeded.
+    Report,
 }
 
 /// The answer to a check.
@@ -46,6 +49,10 @@ pub struct Answer {
     pub allowed: bool,
     /// The names of the rules that denied the check.
     pub denied_by: Vec<String>,
+    /// The names of the rules in the mode `report` of which a limit is exceeded. They deny nothing: the caller can do less. Older gates do
+    /// not send it.
+    #[serde(default)]
+    pub over: Vec<String>,
     /// 0 when allowed; on denial the time after which the same check could pass; `None` if it never can.
     #[serde(deserialize_with = "count_or_null")]
     pub retry_after_ms: Option<u64>,
@@ -85,6 +92,10 @@ pub struct Answer {
     /// The version of the rulebook that decided; 0 if `degraded` is [`Degraded::Client`].
     #[serde(deserialize_with = "count")]
     pub rulebook_version: u64,
+    /// The gate's `X-Request-Id`, which names the request in the log of denials; `None` if no gate answered. Of a cached denial, that of the
+    /// first one.
+    #[serde(skip)]
+    pub request_id: Option<String>,
     /// Whether this is a denial that the client repeated without asking the gate.
     #[serde(skip)]
     pub cached: bool,
@@ -139,6 +150,7 @@ impl Answer {
         Self {
             allowed,
             denied_by: Vec::new(),
+            over: Vec::new(),
             retry_after_ms: Some(if allowed { 0 } else { RETRY_AFTER_MS }),
             delay_ms: 0,
             limit: None,
@@ -152,6 +164,7 @@ impl Answer {
             buffered: false,
             code: None,
             rulebook_version: 0,
+            request_id: None,
             cached: false,
             error: Some(error),
             cache_for_ms: 0,
@@ -179,30 +192,38 @@ struct Batch {
     results: Vec<Answer>,
 }
 
-pub(crate) fn read_answer(content: &[u8]) -> Result<Answer, Error> {
-    read(content)
+pub(crate) fn read_answer(reply: &Reply) -> Result<Answer, Error> {
+    let answer: Answer = read(&reply.content)?;
+    Ok(Answer { request_id: reply.request_id.clone(), ..answer })
 }
 
 /// Reads this number of answers.
-pub(crate) fn read_batch(content: &[u8], count: usize) -> Result<Vec<Answer>, Error> {
-    let Batch { results } = read(content)?;
+pub(crate) fn read_batch(reply: &Reply, count: usize) -> Result<Vec<Answer>, Error> {
+    let Batch { mut results } = read(&reply.content)?;
+    for answer in &mut results {
+        answer.request_id.clone_from(&reply.request_id);
+    }
     if results.len() == count { Ok(results) } else { Err(invalid(&format!("not {count} entries"))) }
 }
 
 /// Reads this number of entries, of which each is an answer or not.
 pub(crate) fn read_batch_entries(
-    content: &[u8],
+    reply: &Reply,
     count: usize,
 ) -> Result<Vec<Result<Answer, Error>>, Error> {
     #[derive(Deserialize)]
     struct Entries {
         results: Vec<serde_json::Value>,
     }
-    let Entries { results } = read(content)?;
+    let Entries { results } = read(&reply.content)?;
     if results.len() != count {
         return Err(invalid(&format!("not {count} entries")));
     }
-    let answer = |entry| serde_json::from_value(entry).map_err(|error| invalid(&error.to_string()));
+    let answer = |entry| {
+        let answer: Answer =
+            serde_json::from_value(entry).map_err(|error| invalid(&error.to_string()))?;
+        Ok(Answer { request_id: reply.request_id.clone(), ..answer })
+    };
     // Without this, a struct could be read from a list.
     let object = |entry: serde_json::Value| {
         if entry.is_object() { answer(entry) } else { Err(invalid("not an object")) }

@@ -204,12 +204,13 @@ fn outcomes(
     reply: Result<Reply, Error>,
     count: usize,
 ) -> Result<Vec<Result<Answer, Error>>, Error> {
-    let (status, content) = reply?;
+    let reply = reply?;
+    let status = reply.status;
     if status != 200 && status != 429 {
-        return Err(Error::problem(status, &content));
+        return Err(Error::problem(status, &reply.content));
     }
     if count == 1 {
-        let answer = read_answer(&content)?;
+        let answer = read_answer(&reply)?;
         let wanted = if answer.allowed { 200 } else { 429 };
         return if status == wanted {
             Ok(vec![Ok(answer)])
@@ -220,7 +221,7 @@ fn outcomes(
     if status != 200 {
         return Err(Error::does_not_fit(status));
     }
-    read_batch_entries(&content, count)
+    read_batch_entries(&reply, count)
 }
 
 /// Replies to each check. Returns the leases of checks that were given up.

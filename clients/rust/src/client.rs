@@ -152,8 +152,8 @@ impl Weir {
         if options.retry {
             request = request.with_retry_key();
         }
-        let (status, content) = transport.post(report.path(), &request, options.retry).await?;
-        let answer = read_answer(&content)?;
+        let reply = transport.post(report.path(), &request, options.retry).await?;
+        let (answer, status) = (read_answer(&reply)?, reply.status);
         if report.fits(status, &answer) { Ok(answer) } else { Err(Error::does_not_fit(status)) }
     }
 
@@ -163,12 +163,12 @@ impl Weir {
         if options.retry {
             keyed = keyed.into_iter().map(CheckRequest::with_retry_key).collect();
         }
-        let (status, content) =
+        let reply =
             transport.post("/check/batch", &Batch { checks: &keyed }, options.retry).await?;
-        if status != 200 {
-            return Err(Error::does_not_fit(status));
+        if reply.status != 200 {
+            return Err(Error::does_not_fit(reply.status));
         }
-        read_batch(&content, requests.len())
+        read_batch(&reply, requests.len())
     }
 
     /// The answer of `OnError`, or the error of a wrong request.

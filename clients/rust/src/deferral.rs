@@ -130,17 +130,17 @@ impl Weir {
         let transport = &self.shared.transport;
         // Repeatable: a gate stores the job of a key once.
         let call = Call { timeout: Some(request.timeout), ..Call::post("/defer", true) };
-        let (status, content) = transport.send(call, Some(request)).await?;
-        match status {
-            202 => Ok(Deferral { job: Some(read_job(&content)?), answer: None }),
-            200 | 429 => read_deferral(status, &content),
-            _ => Err(Error::problem(status, &content)),
+        let reply = transport.send(call, Some(request)).await?;
+        match reply.status {
+            202 => Ok(Deferral { job: Some(read_job(&reply.content)?), answer: None }),
+            200 | 429 => read_deferral(&reply),
+            status => Err(Error::problem(status, &reply.content)),
         }
     }
 
     /// The state of a deferred job; `None` if no gate knows it (any longer). Fails if no gate answers.
     pub async fn deferred(&self, id: &str) -> Result<Option<DeferredJob>, Error> {
-        let (status, content) = self.ask(http::Method::GET, id).await?;
+        let Reply { status, content, .. } = self.ask(http::Method::GET, id).await?;
         if status == 200 {
             return read_job(&content).map(Some);
         }
@@ -150,7 +150,7 @@ impl Weir {
     /// Removes a deferred job that waits, or a dead letter. Returns false if there is no such job, or it was delivered. Fails if no gate
     /// confirms it.
     pub async fn cancel_deferred(&self, id: &str) -> Result<bool, Error> {
-        let (status, content) = self.ask(http::Method::DELETE, id).await?;
+        let Reply { status, content, .. } = self.ask(http::Method::DELETE, id).await?;
         if status == 204 {
             return Ok(true);
         }
@@ -176,15 +176,15 @@ pub(crate) fn unless_not_found<T>(error: Error, absent: T) -> Result<T, Error> {
     }
 }
 
-fn read_deferral(status: u16, content: &[u8]) -> Result<Deferral, Error> {
-    let answer = read_answer(content)?;
-    if answer.allowed != (status == 200) {
-        return Err(Error::does_not_fit(status));
+fn read_deferral(reply: &Reply) -> Result<Deferral, Error> {
+    let answer = read_answer(reply)?;
+    if answer.allowed != (reply.status == 200) {
+        return Err(Error::does_not_fit(reply.status));
     }
     if !answer.allowed {
         return Ok(Deferral { job: None, answer: Some(answer) });
     }
-    let Delivered { deferred } = read(content)?;
+    let Delivered { deferred } = read(&reply.content)?;
     let job = DeferredJob {
         id: deferred,
         state: DeferredState::Delivered,

@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use crate::answer::{Answer, LimitAnswer, Mode};
 
 impl Answer {
-    /// The headers that a gate sends with this answer. None if no enforced limit decided.
+    /// The headers that a gate sends with this answer. None if no limit decided or is exceeded.
     pub fn headers(&self) -> HeaderMap {
         let mut headers = HeaderMap::new();
         let mut add = |name: &'static str, value: String| {
@@ -39,6 +39,9 @@ impl Answer {
             add("x-ratelimit-retry-after", retry_s.clone());
             add("retry-after", retry_s);
         }
+        if let Some(over) = over_of([self]) {
+            add(OVER, over);
+        }
         headers
     }
 
@@ -61,6 +64,19 @@ impl Answer {
     }
 }
 
+const OVER: &str = "x-ratelimit-over";
+
+/// The exceeded rules in the mode `report`, each once, as a header lists them; `None` if there are none.
+fn over_of<'a>(answers: impl IntoIterator<Item = &'a Answer>) -> Option<String> {
+    let mut names: Vec<&str> = Vec::new();
+    for name in answers.into_iter().flat_map(|answer| &answer.over) {
+        if is_quotable(name) && !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
 /// The headers that list all limits of a response, the outermost one first.
 const LISTS: [&str; 2] = ["ratelimit-policy", "ratelimit"];
 
@@ -80,7 +96,7 @@ impl ShownAnswers {
         shown
     }
 
-    /// `RateLimit` and `RateLimit-Policy` are lists. The others are those of a refusal, which is the last answer, or of the answer with the
+    /// `RateLimit` and `RateLimit-Policy` are lists, and `X-RateLimit-Over` names the rules of all. The others are those of a refusal, which is the last answer, or of the answer with the
     /// least left, the first one of equals.
     fn headers(&self) -> HeaderMap {
         let all: Vec<HeaderMap> = self.0.iter().map(|answer| answer.headers()).collect();
@@ -94,6 +110,10 @@ impl ShownAnswers {
             if let (false, Ok(list)) = (list.is_empty(), HeaderValue::try_from(list)) {
                 headers.insert(name, list);
             }
+        }
+        let over = over_of(self.0.iter().map(Arc::as_ref));
+        if let Some(over) = over.and_then(|over| HeaderValue::try_from(over).ok()) {
+            headers.insert(OVER, over);
         }
         headers
     }

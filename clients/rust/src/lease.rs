@@ -9,7 +9,7 @@ use crate::client::Weir;
 use crate::deferral::unless_not_found;
 use crate::error::Error;
 use crate::request::{Attributes, CheckRequest};
-use crate::transport::Call;
+use crate::transport::{Call, Reply};
 
 /// A place in a concurrency limit, in the answer to a check that passed.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -93,15 +93,19 @@ impl Weir {
         let CheckRequest { namespace, attributes, .. } = request;
         let body = ExhaustBody { namespace, attributes, for_ms };
         // Repeatable: a second time is no longer than the first one.
-        let (status, content) = self.shared.transport.post("/exhaust", &body, true).await?;
-        if status == 200 { read_answer(&content) } else { Err(Error::does_not_fit(status)) }
+        let reply = self.shared.transport.post("/exhaust", &body, true).await?;
+        if reply.status == 200 {
+            read_answer(&reply)
+        } else {
+            Err(Error::does_not_fit(reply.status))
+        }
     }
 
     /// The answer to a renewal or release; `None` if the lease had ended.
     async fn settle(&self, path: &str, lease: &str) -> Result<Option<Vec<u8>>, Error> {
         // Repeatable: a gate gives a repeat the first answer.
         let call = Call::post(path, true);
-        let (status, content) =
+        let Reply { status, content, .. } =
             self.shared.transport.send(call, Some(&LeaseBody { lease })).await?;
         if status == 200 {
             return Ok(Some(content));

@@ -8,6 +8,7 @@ use crate::answer::{Answer, Degraded, count, count_or_null, read, read_answer};
 use crate::client::{Shared, Weir};
 use crate::error::Error;
 use crate::request::{Attributes, CheckRequest};
+use crate::transport::Reply;
 
 /// Work whose cost is known only afterwards.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -116,11 +117,11 @@ impl Weir {
         if options.retry {
             keyed.check = keyed.check.with_retry_key();
         }
-        let (status, content) = transport.post("/reserve", &keyed, options.retry).await?;
-        let (answer, held) = (read_answer(&content)?, read::<Held>(&content)?);
+        let reply = transport.post("/reserve", &keyed, options.retry).await?;
+        let (answer, held) = (read_answer(&reply)?, read::<Held>(&reply.content)?);
         let wanted = if answer.allowed { 200 } else { 429 };
-        if status != wanted || answer.allowed != held.reservation.is_some() {
-            return Err(Error::does_not_fit(status));
+        if reply.status != wanted || answer.allowed != held.reservation.is_some() {
+            return Err(Error::does_not_fit(reply.status));
         }
         Ok(Reservation {
             answer,
@@ -154,7 +155,7 @@ impl Reservation {
         let sent = self.weir.shared.transport.post("/commit", &body, true).await;
         // Any cached denial may have ended.
         self.weir.shared.cache.clear();
-        let (status, content) = sent?;
+        let Reply { status, content, .. } = sent?;
         if status == 200 { read(&content) } else { Err(Error::does_not_fit(status)) }
     }
 

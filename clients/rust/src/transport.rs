@@ -38,8 +38,14 @@ impl fmt::Debug for Transport {
     }
 }
 
-/// A status and the body.
-pub(crate) type Reply = (u16, Vec<u8>);
+/// What a gate sent, or something in its place.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub status: u16,
+    pub content: Vec<u8>,
+    /// The header `X-Request-Id`.
+    pub request_id: Option<String>,
+}
 
 /// How a request is sent.
 #[derive(Debug, Clone)]
@@ -83,11 +89,11 @@ impl Transport {
         body: &impl Serialize,
         repeatable: bool,
     ) -> Result<Reply, Error> {
-        let (status, content) = self.send(Call::post(path, repeatable), Some(body)).await?;
-        if status == 200 || status == 429 {
-            Ok((status, content))
+        let reply = self.send(Call::post(path, repeatable), Some(body)).await?;
+        if reply.status == 200 || reply.status == 429 {
+            Ok(reply)
         } else {
-            Err(Error::problem(status, &content))
+            Err(Error::problem(reply.status, &reply.content))
         }
     }
 
@@ -131,7 +137,8 @@ impl Transport {
 
     async fn exchange(&self, call: &Call<'_>, text: Option<Vec<u8>>) -> Result<Reply, Error> {
         if let Some(reply) = &self.in_memory {
-            return reply(call.path, text.as_deref());
+            let (status, content) = reply(call.path, text.as_deref())?;
+            return Ok(Reply { status, content, request_id: None });
         }
         let url = format!("{}{}", self.url, call.path);
         let mut request = self.http.request(call.method.clone(), url).headers(self.headers.clone());
@@ -143,6 +150,8 @@ impl Transport {
         }
         let mut response = request.send().await.map_err(failure)?;
         let status = response.status().as_u16();
+        let request_id = response.headers().get("x-request-id");
+        let request_id = request_id.and_then(|id| id.to_str().ok()).map(str::to_owned);
         let mut content = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(failure)? {
             content.extend_from_slice(&chunk);
@@ -152,7 +161,7 @@ impl Transport {
                 );
             }
         }
-        Ok((status, content))
+        Ok(Reply { status, content, request_id })
     }
 }
 

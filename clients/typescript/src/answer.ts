@@ -1,12 +1,13 @@
 import { WeirError } from "./errors.js";
+import type { Reply } from "./transport.js";
 
 /** The decision of one limit of one matching rule. */
 export interface LimitAnswer {
   rule: string;
   ruleId: string;
   algorithm: string;
-  /** `shadow` limits are listed and do not affect the answer. */
-  mode: "enforce" | "shadow";
+  /** `shadow` and `report` limits are listed and do not deny; `over` names the rules of exceeded `report` limits. */
+  mode: "enforce" | "shadow" | "report";
   allowed: boolean;
   limit: number;
   remaining: number | null;
@@ -35,6 +36,8 @@ export interface Answer {
   allowed: boolean;
   /** The names of the rules that denied the check. */
   deniedBy: string[];
+  /** The names of the rules in the mode `report` of which a limit is exceeded. They deny nothing: the caller can do less. */
+  over: string[];
   /** 0 when allowed; on denial the time after which the same check could pass; null if it never can. */
   retryAfterMs: number | null;
   /** The time to wait before acting (leaky buckets). `wait()` has waited for it. */
@@ -57,6 +60,8 @@ export interface Answer {
   code: string | null;
   /** The version of the rulebook that decided; null if `degraded` is `client`. */
   rulebookVersion: number | null;
+  /** The gate's `X-Request-Id`, which names the request in the log of denials; null if no gate answered. Of a cached denial, that of the first one. */
+  requestId: string | null;
   /** Whether this is a denial that the client repeated without asking the gate. */
   cached: boolean;
   /** Why no gate decided; null unless `degraded` is `client`. */
@@ -70,11 +75,13 @@ export interface GateAnswer {
 }
 
 /** Reads an answer. Anything that is not exactly an answer is an error, so it cannot admit. */
-export function readAnswer(value: unknown): GateAnswer {
+export function readAnswer(value: unknown, requestId: string | null): GateAnswer {
   const body = new Fields(value, "the answer");
   const answer: Answer = {
     allowed: body.flag("allowed"),
     deniedBy: body.list("denied_by", asText),
+    // Older gates do not send it.
+    over: body.optional("over", (fields) => fields.list("over", asText)) ?? [],
     retryAfterMs: body.countOrNull("retry_after_ms"),
     delayMs: body.count("delay_ms"),
     limit: body.countOrNull("limit"),
@@ -89,6 +96,7 @@ export function readAnswer(value: unknown): GateAnswer {
     buffered: readBuffered(body),
     code: body.optional("code", (fields) => fields.text("code")),
     rulebookVersion: body.count("rulebook_version"),
+    requestId,
     cached: false,
     error: null,
   };
@@ -103,8 +111,8 @@ export function readBuffered(body: Fields): boolean {
 }
 
 /** The number of entries of `results`, read as answers. */
-export function readBatch(value: unknown, count: number): GateAnswer[] {
-  const results = new Fields(value, "the batch").list("results", readAnswer);
+export function readBatch({ body, requestId }: Reply, count: number): GateAnswer[] {
+  const results = new Fields(body, "the batch").list("results", (value) => readAnswer(value, requestId));
   if (results.length !== count) throw invalid("results", `${count} entries`);
   return results;
 }
@@ -115,7 +123,7 @@ function readLimit(value: unknown): LimitAnswer {
     rule: limit.text("rule"),
     ruleId: limit.text("rule_id"),
     algorithm: limit.text("algorithm"),
-    mode: limit.oneOf("mode", ["enforce", "shadow"]),
+    mode: limit.oneOf("mode", ["enforce", "shadow", "report"]),
     allowed: limit.flag("allowed"),
     limit: limit.count("limit"),
     remaining: limit.countOrNull("remaining"),

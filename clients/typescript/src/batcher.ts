@@ -182,20 +182,20 @@ export class Batcher {
 }
 
 /** The decision of one check. */
-export function readDecision({ status, body }: Reply): GateAnswer {
-  const gate = readAnswer(body);
+export function readDecision({ status, body, requestId }: Reply): GateAnswer {
+  const gate = readAnswer(body, requestId);
   if (status !== (gate.answer.allowed ? 200 : 429)) throw notAnAnswer(status);
   return gate;
 }
 
 /** Gives each check its entry of a batch. One that is no answer fails its own check alone. */
-function readEach({ status, body }: Reply, checks: Pending[]): void {
+function readEach({ status, body, requestId }: Reply, checks: Pending[]): void {
   if (status !== 200) throw notAnAnswer(status);
   const results = new Fields(body, "the batch").list("results", (value) => value);
   if (results.length !== checks.length) throw notAnAnswer(status);
   for (const [at, check] of checks.entries()) {
     try {
-      check.resolve(readAnswer(results[at]));
+      check.resolve(readAnswer(results[at], requestId));
     } catch (error) {
       check.reject(error);
     }

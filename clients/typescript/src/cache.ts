@@ -58,6 +58,7 @@ function later(answer: Answer, passedMs: number): Answer {
   return {
     ...answer,
     deniedBy: [...answer.deniedBy],
+    over: [...answer.over],
     retryAfterMs: left(retryAfterMs),
     resetAfterMs: left(resetAfterMs),
     limits,

@@ -107,7 +107,7 @@ export class Weir {
     const { ttlMs, atMost, ...rest } = options;
     const request: CheckRequest = { namespace, attributes, ...rest };
     try {
-      const { status, body: answer } = await this.#send(
+      const { status, body: answer, requestId } = await this.#send(
         "/reserve",
         {
           ...body(this.#withRetryKey("/reserve", request)),
@@ -116,7 +116,7 @@ export class Weir {
         },
         this.#settings.retry,
       );
-      const gate = readAnswer(answer);
+      const gate = readAnswer(answer, requestId);
       if (status !== (gate.answer.allowed ? 200 : 429)) throw notAnAnswer(status);
       const { text, reserved, expiresAtMs } = readReservation(answer);
       if (gate.answer.allowed !== (text !== null)) throw notAnAnswer(status);
@@ -164,9 +164,9 @@ export class Weir {
   async exhaust(namespace: string, attributes: Attributes, forMs: number): Promise<Answer> {
     const request = { ...body({ namespace, attributes }), for_ms: forMs };
     // Repeatable: a second time is no longer than the first one.
-    const { status, body: answer } = await this.#send("/exhaust", request, true);
+    const { status, body: answer, requestId } = await this.#send("/exhaust", request, true);
     if (status !== 200) throw notAnAnswer(status);
-    return readAnswer(answer).answer;
+    return readAnswer(answer, requestId).answer;
   }
 
   /**
@@ -184,9 +184,9 @@ export class Weir {
     };
     const accepted = [...DECISION, 202];
     // Repeatable: a gate stores the job of a key once.
-    const { status, body: answer } = await this.#send("/defer", request, true, { accepted, timeoutMs: readTimeout(timeoutMs) });
-    const deferral = readDeferral(status, answer);
-    if (deferral === null) throw notAnAnswer(status);
+    const reply = await this.#send("/defer", request, true, { accepted, timeoutMs: readTimeout(timeoutMs) });
+    const deferral = readDeferral(reply);
+    if (deferral === null) throw notAnAnswer(reply.status);
     return deferral;
   }
 
@@ -218,9 +218,9 @@ export class Weir {
     if (checks.length > BATCH_MAX) throw new RangeError(`checks: at most ${BATCH_MAX}`);
     try {
       const bodies = checks.map((check) => body(this.#withRetryKey("/check", check)));
-      const { status, body: answer } = await this.#send("/check/batch", { checks: bodies }, this.#settings.retry);
-      if (status !== 200) throw notAnAnswer(status);
-      return readBatch(answer, checks.length).map((gate) => gate.answer);
+      const reply = await this.#send("/check/batch", { checks: bodies }, this.#settings.retry);
+      if (reply.status !== 200) throw notAnAnswer(reply.status);
+      return readBatch(reply, checks.length).map((gate) => gate.answer);
     } catch (error) {
       return Promise.all(checks.map((check) => this.#degraded(error, check)));
     }
@@ -250,12 +250,12 @@ export class Weir {
 
   /** Sends a record or refund, which is 200 whether it is allowed or not. */
   async #decide(path: "/record" | "/refund", request: ChargedRequest): Promise<GateAnswer> {
-    const { status, body: answer } = await this.#send(
+    const { status, body: answer, requestId } = await this.#send(
       path,
       body(this.#withRetryKey(path, request)),
       this.#settings.retry,
     );
-    const gate = readAnswer(answer);
+    const gate = readAnswer(answer, requestId);
     const reported = status === 200 || !gate.answer.allowed;
     // A record names the units that it took.
     const confirmed = path !== "/record" || status !== 200 || gate.answer.charged !== null;
@@ -310,6 +310,7 @@ export class Weir {
     return {
       allowed,
       deniedBy: [],
+      over: [],
       retryAfterMs: allowed ? 0 : RETRY_AFTER_MS,
       delayMs: 0,
       limit: null,
@@ -323,6 +324,7 @@ export class Weir {
       buffered: false,
       code: null,
       rulebookVersion: null,
+      requestId: null,
       cached: false,
       error,
     };

@@ -1,4 +1,5 @@
 import { type Answer, Fields, readAnswer } from "./answer.js";
+import type { Reply } from "./transport.js";
 
 /** The options of `defer`. */
 export interface DeferOptions {
@@ -43,12 +44,12 @@ export interface Deferral {
 }
 
 /** Reads the answer to a defer; null if it does not fit its status. */
-export function readDeferral(status: number, value: unknown): Deferral | null {
-  if (status === 202) return { job: readDeferredJob(value), answer: null };
-  const { answer } = readAnswer(value);
+export function readDeferral({ status, body, requestId }: Reply): Deferral | null {
+  if (status === 202) return { job: readDeferredJob(body), answer: null };
+  const { answer } = readAnswer(body, requestId);
   if (answer.allowed !== (status === 200)) return null;
   if (!answer.allowed) return { job: null, answer };
-  const id = new Fields(value, "the answer").text("deferred");
+  const id = new Fields(body, "the answer").text("deferred");
   return { job: { id, state: "delivered", position: 0, expiresAtMs: null, charged: true, attempts: 0, error: null }, answer };
 }
 

@@ -1,6 +1,9 @@
 import type { Answer, LimitAnswer } from "./answer.js";
 
-/** The headers of an answer, by lower-case name: those that a gate sends with it. None if no enforced limit decided. */
+/** A header carries Latin-1 text alone, and a name is quoted. */
+const QUOTABLE = /^[ !#-[\]-~]*$/;
+
+/** The headers of an answer, by lower-case name: those that a gate sends with it. None if no limit decided or is exceeded. */
 export function headers(answer: Answer): Record<string, string> {
   const all: Record<string, string> = {};
   const { limit, remaining, resetAfterMs, retryAfterMs } = answer;
@@ -12,8 +15,7 @@ export function headers(answer: Answer): Record<string, string> {
     if (resetS !== null) all["x-ratelimit-reset"] = `${resetS}`;
     const deciding = answer.code === null ? answer.limits.find((one) => decides(answer, one)) : null;
     const name = answer.code ?? deciding?.rule;
-    // A header carries Latin-1 text alone, and a name is quoted.
-    if (name !== undefined && /^[ !#-[\]-~]*$/.test(name)) {
+    if (name !== undefined && QUOTABLE.test(name)) {
       const windowS = Math.ceil((deciding?.windowMs ?? 1000) / 1000);
       all["ratelimit-policy"] = `"${name}";q=${limit}${windowS > 0 ? `;w=${windowS}` : ""}`;
       all["ratelimit"] = `"${name}";r=${remaining}${resetS === null ? "" : `;t=${resetS}`}`;
@@ -24,12 +26,19 @@ export function headers(answer: Answer): Record<string, string> {
     all["x-ratelimit-retry-after"] = retryS;
     all["retry-after"] = retryS;
   }
+  const over = overOf([answer]);
+  if (over !== "") all["x-ratelimit-over"] = over;
   return all;
 }
 
+/** The rules in the mode `report` that are exceeded, each once, as a header lists them. */
+function overOf(answers: readonly Answer[]): string {
+  return [...new Set(answers.flatMap((answer) => answer.over))].filter((name) => QUOTABLE.test(name)).join(", ");
+}
+
 /**
- * The headers of a response to which several answers belong. `RateLimit` and `RateLimit-Policy` are lists in the order of the answers. The
- * others are those of the refusal, or of the answer with the least left, the first one of equals.
+ * The headers of a response to which several answers belong. `RateLimit` and `RateLimit-Policy` are lists in the order of the answers, and
+ * `X-RateLimit-Over` names the rules of all. The others are those of the refusal, or of the answer with the least left, the first one of equals.
  */
 export function headersOfAll(answers: readonly Answer[]): Record<string, string> {
   const refusal = answers.find(({ allowed }) => !allowed);
@@ -41,6 +50,8 @@ export function headersOfAll(answers: readonly Answer[]): Record<string, string>
     const items = answers.flatMap((answer) => headers(answer)[name] ?? []);
     if (items.length > 0) all[name] = items.join(", ");
   }
+  const over = overOf(answers);
+  if (over !== "") all["x-ratelimit-over"] = over;
   return all;
 }
 

@@ -4,6 +4,8 @@ export interface Reply {
   status: number;
   /** The JSON of the answer; null if the status is 204. */
   body: unknown;
+  /** The header `X-Request-Id`; null if something else than a gate answered. */
+  requestId: string | null;
 }
 
 export interface Exchange {
@@ -51,7 +53,7 @@ export async function exchange({ method, url, key, body, accepted, deadline, tra
     whole = true;
     const { status } = response;
     if (!accepted.includes(status)) throw problem(status, text);
-    return { status, body: status === 204 ? null : parse(text) };
+    return { status, body: status === 204 ? null : parse(text), requestId: response.headers.get("x-request-id") };
   } catch (error) {
     if (error instanceof WeirError) throw error;
     if (stop.signal.aborted) throw new WeirError("timeout", "the gate did not answer in time", { cause: error });

@@ -156,6 +156,8 @@ function compare(answer, wanted, where) {
   const found = {
     allowed: answer.allowed,
     denied_by: answer.deniedBy,
+    over: answer.over,
+    request_id: answer.requestId,
     retry_after_ms: answer.retryAfterMs,
     delay_ms: answer.delayMs,
     limit: answer.limit,

@@ -13,10 +13,10 @@ import httpx
 
 from ._calls import Call, Request, interrupted, timed_out
 from ._core import (
-    BODY_MAX, DEFER_TIMEOUT_MS, RETRY_SPREAD_MS, Attributes, CheckRequest, Core, OnError, failure, job_path, timeout_of, too_long,
-    too_many,
+    BODY_MAX, DEFER_TIMEOUT_MS, RETRY_SPREAD_MS, Attributes, CheckRequest, Core, OnError, failure, job_path, reply_of, timeout_of,
+    too_long, too_many,
 )
-from .answer import Answer, GateAnswer
+from .answer import Answer, GateAnswer, Reply
 from .deferral import Deferral, DeferredJob
 from .errors import WeirError
 from .lease import Released, Renewed
@@ -148,7 +148,7 @@ class AsyncWeir:
         core, request = self._core, CheckRequest(namespace, attributes, cost, False, idempotency_key)
         try:
             sent = await self._send("/reserve", core.reserve_body(request, ttl_ms, at_most), core.retry)
-            answer, text, units, expires_at_ms = core.reserved(*sent)
+            answer, text, units, expires_at_ms = core.reserved(sent)
         except WeirError as error:
             answer, text, units, expires_at_ms = core.degraded(error, request), None, 0, None
 
@@ -167,7 +167,7 @@ class AsyncWeir:
         try:
             # Repeatable: a gate commits a reservation once.
             sent = await self._send("/commit", self._core.commit_body(request, text, cost), True)
-            return self._core.committed(*sent)
+            return self._core.committed(sent)
         finally:
             # Any cached denial may have ended.
             self._core.cache.clear()
@@ -175,17 +175,17 @@ class AsyncWeir:
     async def renew(self, lease: str) -> Renewed:
         """See `Weir.renew`."""
         # Repeatable: a gate gives a repeat the first answer.
-        return self._core.renewed(*await self._send("/renew", {"lease": lease}, True))
+        return self._core.renewed(await self._send("/renew", {"lease": lease}, True))
 
     async def release(self, lease: str) -> Released:
         """See `Weir.release`."""
-        return self._core.released(*await self._send("/release", {"lease": lease}, True))
+        return self._core.released(await self._send("/release", {"lease": lease}, True))
 
     async def exhaust(self, namespace: str, attributes: Attributes, *, for_ms: int) -> Answer:
         """See `Weir.exhaust`."""
         # Repeatable: a second time is no longer than the first one.
         body = {**CheckRequest(namespace, attributes).body(), "for_ms": for_ms}
-        return self._core.exhausted(*await self._send("/exhaust", body, True))
+        return self._core.exhausted(await self._send("/exhaust", body, True))
 
     async def defer(
         self,
@@ -203,18 +203,18 @@ class AsyncWeir:
         core, request = self._core, CheckRequest(namespace, attributes, cost, False, idempotency_key)
         body = core.defer_body(request, target, payload, not_after_ms)
         # Repeatable: a gate stores the job of a key once.
-        return core.deferral(*await self._send("/defer", body, True, timeout_of(timeout_ms)))
+        return core.deferral(await self._send("/defer", body, True, timeout_of(timeout_ms)))
 
     async def deferred(self, job_id: str) -> DeferredJob | None:
         """See `Weir.deferred`."""
         request = self._core.request("GET", job_path(job_id), None, True)
-        return self._core.deferred_job(*await self._exchange(request))
+        return self._core.deferred_job(await self._exchange(request))
 
     async def cancel_deferred(self, job_id: str) -> bool:
         """See `Weir.cancel_deferred`."""
         # Not repeatable: the second answer would not tell what the first call did.
         request = self._core.request("DELETE", job_path(job_id), None, False)
-        return self._core.cancelled(*await self._exchange(request))
+        return self._core.cancelled(await self._exchange(request))
 
     async def batch(self, checks: Sequence[CheckRequest]) -> list[Answer]:
         """See `Weir.batch`."""
@@ -224,7 +224,7 @@ class AsyncWeir:
         bodies = [core.with_retry_key(check).body() for check in checks]
         try:
             sent = await self._send("/check/batch", {"checks": bodies}, core.retry)
-            found: Sequence[GateAnswer | WeirError] = core.decisions(*sent, len(checks))
+            found: Sequence[GateAnswer | WeirError] = core.decisions(sent, len(checks))
         except WeirError as error:
             found = [error] * len(checks)
         return [one.answer if isinstance(one, GateAnswer) else core.degraded(one, check) for one, check in zip(found, checks, strict=True)]
@@ -253,9 +253,9 @@ class AsyncWeir:
 
     async def _decide(self, path: str, request: CheckRequest) -> GateAnswer:
         body = self._core.with_retry_key(request).body()
-        return self._core.decision(path, *await self._send(path, body, self._core.retry))
+        return self._core.decision(path, await self._send(path, body, self._core.retry))
 
-    async def _send(self, path: str, body: object, repeatable: bool, timeout_s: float | None = None) -> tuple[int, bytes]:
+    async def _send(self, path: str, body: object, repeatable: bool, timeout_s: float | None = None) -> Reply:
         return await self._exchange(self._core.request("POST", path, body, repeatable, timeout_s))
 
     async def _carry(self, request: Request) -> Request:
@@ -282,7 +282,7 @@ class AsyncWeir:
             loop.start(self._run, loop, call)
 
     async def _run(self, loop: _Loop, call: Call) -> None:
-        found: tuple[int, bytes] | WeirError = interrupted()
+        found: Reply | WeirError = interrupted()
         try:
             if all(one.abandoned for one in call.requests):
                 return
@@ -313,14 +313,14 @@ class AsyncWeir:
             loop.queue.end(call)
             self._begin(loop)
 
-    async def _exchange(self, request: Request) -> tuple[int, bytes]:
+    async def _exchange(self, request: Request) -> Reply:
         try:
             with anyio.fail_after(request.deadline - time.monotonic()):
                 return await self._exchange_in_scope(request, self._loop().http)
         except TimeoutError as error:
             raise timed_out() from error
 
-    async def _exchange_in_scope(self, request: Request, http: httpx.AsyncClient, call: Call | None = None) -> tuple[int, bytes]:
+    async def _exchange_in_scope(self, request: Request, http: httpx.AsyncClient, call: Call | None = None) -> Reply:
         """Sends a request; once more if the connection failed and it can be sent twice."""
         try:
             return await self._exchange_once(request, http, call)
@@ -329,7 +329,7 @@ class AsyncWeir:
                 raise
         return await self._exchange_once(request, http, call)
 
-    async def _exchange_once(self, request: Request, http: httpx.AsyncClient, call: Call | None) -> tuple[int, bytes]:
+    async def _exchange_once(self, request: Request, http: httpx.AsyncClient, call: Call | None) -> Reply:
         async def trace(event: str, _: object) -> None:
             if call is not None and event.endswith("receive_response_headers.started"):
                 call.written = True
@@ -344,13 +344,13 @@ class AsyncWeir:
             ) as response:
                 if response.is_stream_consumed:
                     # A transport for tests has read it already.
-                    return response.status_code, response.content
+                    return reply_of(response, response.content)
                 answer = bytearray()
                 async for chunk in response.aiter_raw():
                     answer += chunk
                     if len(answer) > BODY_MAX:
                         raise too_long(response.status_code)
-                return response.status_code, bytes(answer)
+                return reply_of(response, bytes(answer))
         except WeirError:
             raise
         except Exception as error:

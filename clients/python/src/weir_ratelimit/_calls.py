@@ -7,7 +7,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
-from .answer import GateAnswer
+from .answer import GateAnswer, Reply
 from .errors import WeirError
 
 BATCH_MAX = 100
@@ -34,7 +34,7 @@ class Request:
     event: Any = None
     call: Call | None = None
     """The call that carries it; None while it waits."""
-    outcome: tuple[int, bytes] | GateAnswer | WeirError | None = None
+    outcome: Reply | GateAnswer | WeirError | None = None
     abandoned: bool = False
     """Whether nobody waits for the outcome any more."""
 

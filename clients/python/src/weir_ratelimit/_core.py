@@ -17,7 +17,7 @@ import httpx
 
 from ._cache import DenialCache
 from ._calls import BATCH_MAX, Call, CallQueue, Request, timed_out
-from .answer import Answer, GateAnswer, parse_json, read_answer, read_batch
+from .answer import Answer, GateAnswer, Reply, parse_json, read_answer, read_batch
 from .deferral import Deferral, DeferredJob, read_deferral, read_deferred_job
 from .errors import WeirError
 from .lease import ENDED, NOT_RELEASED, Released, Renewed, read_released, read_renewed
@@ -162,7 +162,7 @@ class Core:
         keyed = request.peek or request.idempotency_key is not None
         return self.request("POST", "/check", request.body(), self.retry or request.peek, keyed=keyed)
 
-    def settle(self, queue: CallQueue, call: Call, found: tuple[int, bytes] | WeirError) -> None:
+    def settle(self, queue: CallQueue, call: Call, found: Reply | WeirError) -> None:
         """Ends a call: each of its checks has an outcome, or waits to be sent again."""
         queue.end(call)
         try:
@@ -171,7 +171,7 @@ class Core:
             if len(call.requests) == 1:
                 call.leader.outcome = found
                 return
-            answers = self.decisions(*found, len(call.requests))
+            answers = self.decisions(found, len(call.requests))
             for request, answer in zip(call.requests, answers, strict=True):
                 request.outcome = answer
         except WeirError as error:
@@ -189,8 +189,8 @@ class Core:
                 raise error
             case GateAnswer() as gate:
                 return gate
-            case (status, content):
-                return self.decision("/check", status, content)
+            case reply:
+                return self.decision("/check", reply)
 
     def spread(self, promised_ms: int, left_ms: float) -> float:
         """The time to wait after a denial: never less than was promised, and not beyond the end of the wait."""
@@ -206,14 +206,14 @@ class Core:
     def repeats(self, error: WeirError, repeatable: bool, deadline: float) -> bool:
         return repeatable and error.kind == "connection" and time.monotonic() < deadline
 
-    def decision(self, path: str, status: int, content: bytes) -> GateAnswer:
-        gate = read_answer(self.json(status, content))
-        decided = status == (200 if gate.answer.allowed else 429)
+    def decision(self, path: str, reply: Reply) -> GateAnswer:
+        gate = read_answer(self.json(reply), reply.request_id)
+        decided = reply.status == (200 if gate.answer.allowed else 429)
         # A report is no admission, so it is 200 either way. A record names the units that it took.
-        reported = path != "/check" and status == 200
-        confirmed = path != "/record" or status != 200 or gate.answer.charged is not None
+        reported = path != "/check" and reply.status == 200
+        confirmed = path != "/record" or reply.status != 200 or gate.answer.charged is not None
         if not (decided or reported) or not confirmed:
-            raise _not_an_answer(status)
+            raise _not_an_answer(reply.status)
         return gate
 
     def reserve_body(self, request: CheckRequest, ttl_ms: int | None, at_most: bool) -> dict[str, Any]:
@@ -224,41 +224,41 @@ class Core:
             body["at_most"] = True
         return body
 
-    def reserved(self, status: int, content: bytes) -> tuple[Answer, str | None, int, int | None]:
+    def reserved(self, reply: Reply) -> tuple[Answer, str | None, int, int | None]:
         """The answer to a reserve, the text of the reservation, its units and its end."""
-        body = self.json(status, content)
-        answer = read_answer(body).answer
+        body = self.json(reply)
+        answer = read_answer(body, reply.request_id).answer
         text, units, expires_at_ms = read_reservation(body)
-        if status != (200 if answer.allowed else 429) or answer.allowed != (text is not None):
-            raise _not_an_answer(status)
+        if reply.status != (200 if answer.allowed else 429) or answer.allowed != (text is not None):
+            raise _not_an_answer(reply.status)
         return answer, text, units, expires_at_ms
 
     def commit_body(self, request: CheckRequest, text: str, cost: int) -> dict[str, Any]:
         late = CheckRequest(request.namespace, request.attributes, cost).body()
         return {**late, "reservation": text}
 
-    def committed(self, status: int, content: bytes) -> Committed:
-        body = self.json(status, content)
-        if status != 200:
-            raise _not_an_answer(status)
+    def committed(self, reply: Reply) -> Committed:
+        body = self.json(reply)
+        if reply.status != 200:
+            raise _not_an_answer(reply.status)
         return read_committed(body)
 
-    def exhausted(self, status: int, content: bytes) -> Answer:
-        body = self.json(status, content)
-        if status != 200:
-            raise _not_an_answer(status)
-        return read_answer(body).answer
+    def exhausted(self, reply: Reply) -> Answer:
+        body = self.json(reply)
+        if reply.status != 200:
+            raise _not_an_answer(reply.status)
+        return read_answer(body, reply.request_id).answer
 
-    def renewed(self, status: int, content: bytes) -> Renewed:
-        if status == 200:
-            return read_renewed(parse_json(content))
-        _require_not_found(status, content)
+    def renewed(self, reply: Reply) -> Renewed:
+        if reply.status == 200:
+            return read_renewed(parse_json(reply.content))
+        _require_not_found(reply)
         return ENDED
 
-    def released(self, status: int, content: bytes) -> Released:
-        if status == 200:
-            return read_released(parse_json(content))
-        _require_not_found(status, content)
+    def released(self, reply: Reply) -> Released:
+        if reply.status == 200:
+            return read_released(parse_json(reply.content))
+        _require_not_found(reply)
         return NOT_RELEASED
 
     def defer_body(self, request: CheckRequest, target: str, payload: Any, not_after_ms: int | None) -> dict[str, Any]:
@@ -267,36 +267,36 @@ class Core:
             body["not_after_ms"] = not_after_ms
         return body
 
-    def deferral(self, status: int, content: bytes) -> Deferral:
-        found = read_deferral(status, self.json(status, content, (200, 202, 429)))
+    def deferral(self, reply: Reply) -> Deferral:
+        found = read_deferral(reply.status, self.json(reply, (200, 202, 429)), reply.request_id)
         if found is None:
-            raise _not_an_answer(status)
+            raise _not_an_answer(reply.status)
         return found
 
-    def deferred_job(self, status: int, content: bytes) -> DeferredJob | None:
+    def deferred_job(self, reply: Reply) -> DeferredJob | None:
         """The state of a job; None if no gate knows it."""
-        if status == 200:
-            return read_deferred_job(parse_json(content))
-        _require_not_found(status, content)
+        if reply.status == 200:
+            return read_deferred_job(parse_json(reply.content))
+        _require_not_found(reply)
         return None
 
-    def cancelled(self, status: int, content: bytes) -> bool:
+    def cancelled(self, reply: Reply) -> bool:
         """Whether a job was removed; False if there was none."""
-        if status == 204:
+        if reply.status == 204:
             return True
-        _require_not_found(status, content)
+        _require_not_found(reply)
         return False
 
-    def decisions(self, status: int, content: bytes, count: int) -> list[GateAnswer | WeirError]:
-        body = self.json(status, content)
-        if status != 200:
-            raise _not_an_answer(status)
-        return read_batch(body, count)
+    def decisions(self, reply: Reply, count: int) -> list[GateAnswer | WeirError]:
+        body = self.json(reply)
+        if reply.status != 200:
+            raise _not_an_answer(reply.status)
+        return read_batch(body, reply.request_id, count)
 
-    def json(self, status: int, content: bytes, accepted: tuple[int, ...] = (200, 429)) -> Any:
-        if status not in accepted:
-            raise _problem(status, content)
-        return parse_json(content)
+    def json(self, reply: Reply, accepted: tuple[int, ...] = (200, 429)) -> Any:
+        if reply.status not in accepted:
+            raise _problem(reply.status, reply.content)
+        return parse_json(reply.content)
 
     def degraded(self, error: WeirError, request: CheckRequest) -> Answer:
         """The answer of `on_error`. Raises the error of a wrong request."""
@@ -353,6 +353,10 @@ def failure(error: Exception) -> WeirError:
     return WeirError("connection", f"the connection to the gate failed: {error if known else repr(error)}")
 
 
+def reply_of(response: httpx.Response, content: bytes) -> Reply:
+    return Reply(response.status_code, content, response.headers.get("x-request-id"))
+
+
 def too_long(status: int) -> WeirError:
     return WeirError("answer", "the gate's answer is too long", status=status)
 
@@ -386,10 +390,10 @@ def _problem(status: int, content: bytes) -> WeirError:
     )
 
 
-def _require_not_found(status: int, content: bytes) -> None:
+def _require_not_found(reply: Reply) -> None:
     """Raises unless a gate, and not something before it, answered that there is no such lease or job."""
-    error = _problem(status, content)
-    if status != 404 or error.code != "not_found":
+    error = _problem(reply.status, reply.content)
+    if reply.status != 404 or error.code != "not_found":
         raise error
 
 

@@ -12,11 +12,11 @@ import httpx
 
 from ._calls import Call, Request, interrupted, timed_out
 from ._core import (
-    BODY_MAX, DEFER_TIMEOUT_MS, RETRY_SPREAD_MS, Attributes, CheckRequest, Core, OnError, failure, job_path, timeout_of, too_long,
-    too_many,
+    BODY_MAX, DEFER_TIMEOUT_MS, RETRY_SPREAD_MS, Attributes, CheckRequest, Core, OnError, failure, job_path, reply_of, timeout_of,
+    too_long, too_many,
 )
 from ._deadline import DeadlineTransport
-from .answer import Answer, GateAnswer
+from .answer import Answer, GateAnswer, Reply
 from .deferral import Deferral, DeferredJob
 from .errors import WeirError
 from .lease import Released, Renewed
@@ -152,7 +152,7 @@ class Weir:
         core, request = self._core, CheckRequest(namespace, attributes, cost, False, idempotency_key)
         try:
             sent = self._send("/reserve", core.reserve_body(request, ttl_ms, at_most), core.retry)
-            answer, text, units, expires_at_ms = core.reserved(*sent)
+            answer, text, units, expires_at_ms = core.reserved(sent)
         except WeirError as error:
             answer, text, units, expires_at_ms = core.degraded(error, request), None, 0, None
 
@@ -171,7 +171,7 @@ class Weir:
         try:
             # Repeatable: a gate commits a reservation once.
             sent = self._send("/commit", self._core.commit_body(request, text, cost), True)
-            return self._core.committed(*sent)
+            return self._core.committed(sent)
         finally:
             # Any cached denial may have ended.
             self._core.cache.clear()
@@ -179,18 +179,18 @@ class Weir:
     def renew(self, lease: str) -> Renewed:
         """Lets a lease of a concurrency limit begin anew. Raises a `WeirError` if no gate confirms it."""
         # Repeatable: a gate gives a repeat the first answer.
-        return self._core.renewed(*self._send("/renew", {"lease": lease}, True))
+        return self._core.renewed(self._send("/renew", {"lease": lease}, True))
 
     def release(self, lease: str) -> Released:
         """Ends a lease, so that another check can take its place. Raises a `WeirError` if no gate confirms it."""
-        return self._core.released(*self._send("/release", {"lease": lease}, True))
+        return self._core.released(self._send("/release", {"lease": lease}, True))
 
     def exhaust(self, namespace: str, attributes: Attributes, *, for_ms: int) -> Answer:
         """Lets all limits that match count as exhausted for this time, because the service behind them said so. The key needs the scope
         `exhaust`. Raises a `WeirError` if no gate confirms it."""
         # Repeatable: a second time is no longer than the first one.
         body = {**CheckRequest(namespace, attributes).body(), "for_ms": for_ms}
-        return self._core.exhausted(*self._send("/exhaust", body, True))
+        return self._core.exhausted(self._send("/exhaust", body, True))
 
     def defer(
         self,
@@ -211,19 +211,19 @@ class Weir:
         core, request = self._core, CheckRequest(namespace, attributes, cost, False, idempotency_key)
         body = core.defer_body(request, target, payload, not_after_ms)
         # Repeatable: a gate stores the job of a key once.
-        return core.deferral(*self._send("/defer", body, True, timeout_of(timeout_ms)))
+        return core.deferral(self._send("/defer", body, True, timeout_of(timeout_ms)))
 
     def deferred(self, job_id: str) -> DeferredJob | None:
         """The state of a deferred job; None if no gate knows it (any longer). Raises a `WeirError` if no gate answers."""
         request = self._core.request("GET", job_path(job_id), None, True)
-        return self._core.deferred_job(*self._exchange(request))
+        return self._core.deferred_job(self._exchange(request))
 
     def cancel_deferred(self, job_id: str) -> bool:
         """Removes a deferred job that waits, or a dead letter. Returns False if there is no such job, or it was delivered. Raises a `WeirError` if
         no gate confirms it."""
         # Not repeatable: the second answer would not tell what the first call did.
         request = self._core.request("DELETE", job_path(job_id), None, False)
-        return self._core.cancelled(*self._exchange(request))
+        return self._core.cancelled(self._exchange(request))
 
     def batch(self, checks: Sequence[CheckRequest]) -> list[Answer]:
         """Up to 100 independent checks in one request, decided in order. If no gate decides, `on_error` answers each."""
@@ -233,7 +233,7 @@ class Weir:
         bodies = [core.with_retry_key(check).body() for check in checks]
         try:
             sent = self._send("/check/batch", {"checks": bodies}, core.retry)
-            found: Sequence[GateAnswer | WeirError] = core.decisions(*sent, len(checks))
+            found: Sequence[GateAnswer | WeirError] = core.decisions(sent, len(checks))
         except WeirError as error:
             found = [error] * len(checks)
         return [one.answer if isinstance(one, GateAnswer) else core.degraded(one, check) for one, check in zip(found, checks, strict=True)]
@@ -263,9 +263,9 @@ class Weir:
 
     def _decide(self, path: str, request: CheckRequest) -> GateAnswer:
         body = self._core.with_retry_key(request).body()
-        return self._core.decision(path, *self._send(path, body, self._core.retry))
+        return self._core.decision(path, self._send(path, body, self._core.retry))
 
-    def _send(self, path: str, body: object, repeatable: bool, timeout_s: float | None = None) -> tuple[int, bytes]:
+    def _send(self, path: str, body: object, repeatable: bool, timeout_s: float | None = None) -> Reply:
         return self._exchange(self._core.request("POST", path, body, repeatable, timeout_s))
 
     def _carry(self, request: Request) -> Request:
@@ -295,7 +295,7 @@ class Weir:
             call.leader.event.set()
 
     def _send_call(self, call: Call) -> None:
-        found: tuple[int, bytes] | WeirError = interrupted()
+        found: Reply | WeirError = interrupted()
         try:
             found = self._exchange(call.as_one())
         except WeirError as error:
@@ -307,7 +307,7 @@ class Weir:
             for request in call.requests:
                 request.event.set()
 
-    def _exchange(self, request: Request) -> tuple[int, bytes]:
+    def _exchange(self, request: Request) -> Reply:
         """Sends a request; once more if the connection failed and it can be sent twice."""
         try:
             return self._exchange_once(request)
@@ -316,7 +316,7 @@ class Weir:
                 raise
         return self._exchange_once(request)
 
-    def _exchange_once(self, request: Request) -> tuple[int, bytes]:
+    def _exchange_once(self, request: Request) -> Reply:
         left = request.deadline - time.monotonic()
         if left <= 0:
             raise timed_out()
@@ -334,7 +334,7 @@ class Weir:
             ):
                 if response.is_stream_consumed:
                     # A transport for tests has read it already.
-                    return response.status_code, response.content
+                    return reply_of(response, response.content)
                 answer = bytearray()
                 for chunk in response.iter_raw():
                     answer += chunk
@@ -342,7 +342,7 @@ class Weir:
                         raise too_long(response.status_code)
                     if time.monotonic() > request.deadline:
                         raise timed_out()
-                return response.status_code, bytes(answer)
+                return reply_of(response, bytes(answer))
         except WeirError:
             raise
         except Exception as error:

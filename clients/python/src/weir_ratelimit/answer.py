@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from .errors import WeirError
 
@@ -24,7 +24,7 @@ class LimitAnswer:
     rule_id: str
     algorithm: str
     mode: str
-    """`enforce`, or `shadow`: listed without an effect on the answer."""
+    """`enforce`; `shadow`: listed without an effect on the answer; or `report`: denies nothing, and `over` names the rule when it is exceeded."""
     allowed: bool
     limit: int
     remaining: int | None
@@ -80,9 +80,14 @@ class Answer:
     """Whether this is a denial that the client repeated without asking the gate."""
     error: WeirError | None = None
     """Why no gate decided; None unless `degraded` is `client`."""
+    over: tuple[str, ...] = ()
+    """The names of the rules in the mode `report` of which a limit is exceeded. They deny nothing: the caller can do less."""
+    request_id: str | None = None
+    """The gate's `X-Request-Id`, which names the request in the log of denials; None if no gate answered. Of a cached denial, that of the first
+    one."""
 
     def headers(self) -> dict[str, str]:
-        """The headers, by lower-case name, that a gate sends with this answer. None of them if no enforced limit decided."""
+        """The headers, by lower-case name, that a gate sends with this answer. None of them if no limit decided or is exceeded."""
         found: dict[str, str] = {}
         if self.limit is not None and self.remaining is not None:
             # A quota that never renews has no reset and no window.
@@ -93,14 +98,15 @@ class Answer:
                 found["x-ratelimit-reset"] = str(reset_s)
             deciding = None if self.code else next((limit for limit in self.limits if self._decides(limit)), None)
             name = self.code or (deciding.rule if deciding else None)
-            # A header carries Latin-1 text alone, and a name is quoted.
-            if name is not None and all(" " <= char <= "~" and char not in '"\\' for char in name):
+            if name is not None and _quotable(name):
                 window_s = math.ceil((deciding.window_ms if deciding else 1000) / 1000)
                 found["ratelimit-policy"] = f'"{name}";q={self.limit}' + (f";w={window_s}" if window_s else "")
                 found["ratelimit"] = f'"{name}";r={self.remaining}' + ("" if reset_s is None else f";t={reset_s}")
         if not self.allowed and self.retry_after_ms is not None:
             retry_s = str(max(math.ceil(self.retry_after_ms / 1000), 1))
             found["x-ratelimit-retry-after"] = found["retry-after"] = retry_s
+        if over := over_of([self]):
+            found["x-ratelimit-over"] = over
         return found
 
     def _decides(self, limit: LimitAnswer) -> bool:
@@ -109,6 +115,25 @@ class Answer:
             and (limit.limit, limit.remaining, limit.reset_after_ms) == (self.limit, self.remaining, self.reset_after_ms)
             and (self.allowed or limit.retry_after_ms == self.retry_after_ms)
         )
+
+
+def over_of(answers: Iterable[Answer]) -> str:
+    """The exceeded rules in the mode `report`, each once, as a header lists them."""
+    return ", ".join(dict.fromkeys(name for answer in answers for name in answer.over if _quotable(name)))
+
+
+def _quotable(name: str) -> bool:
+    """A header carries Latin-1 text alone, and a name is quoted."""
+    return all(" " <= char <= "~" and char not in '"\\' for char in name)
+
+
+class Reply(NamedTuple):
+    """What a gate sent, or something in its place."""
+
+    status: int
+    content: bytes
+    request_id: str | None
+    """The header `X-Request-Id`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +151,7 @@ def parse_json(content: bytes) -> Any:
         raise WeirError("answer", "the gate's answer is not JSON") from error
 
 
-def read_answer(value: Any) -> GateAnswer:
+def read_answer(value: Any, request_id: str | None) -> GateAnswer:
     body = _Fields(value, "the answer")
     answer = Answer(
         allowed=body.flag("allowed"),
@@ -145,17 +170,20 @@ def read_answer(value: Any) -> GateAnswer:
         buffered=body.buffered(),
         code=_text(body.values["code"], "code") if "code" in body.values else None,
         rulebook_version=body.count("rulebook_version"),
+        # Older gates do not send it.
+        over=body.list("over", _text) if "over" in body.values else (),
+        request_id=request_id,
     )
     # Older gates do not send it.
     return GateAnswer(answer, body.count("cache_for_ms") if "cache_for_ms" in body.values else 0)
 
 
-def read_batch(value: Any, count: int) -> list[GateAnswer | WeirError]:
+def read_batch(value: Any, request_id: str | None, count: int) -> list[GateAnswer | WeirError]:
     """The answer to each check, or why it is none."""
 
     def read(one: Any, _: str) -> GateAnswer | WeirError:
         try:
-            return read_answer(one)
+            return read_answer(one, request_id)
         except WeirError as error:
             return error
 
@@ -171,7 +199,7 @@ def _read_limit(value: Any, _: str) -> LimitAnswer:
         rule=limit.text("rule"),
         rule_id=limit.text("rule_id"),
         algorithm=limit.text("algorithm"),
-        mode=limit.one_of("mode", ("enforce", "shadow")),
+        mode=limit.one_of("mode", ("enforce", "shadow", "report")),
         allowed=limit.flag("allowed"),
         limit=limit.count("limit"),
         remaining=limit.count_or_none("remaining"),

@@ -41,11 +41,11 @@ class Deferral:
     known."""
 
 
-def read_deferral(status: int, value: Any) -> Deferral | None:
+def read_deferral(status: int, value: Any, request_id: str | None) -> Deferral | None:
     """None if the answer to a defer does not fit its status."""
     if status == 202:
         return Deferral(read_deferred_job(value), None)
-    answer = read_answer(value).answer
+    answer = read_answer(value, request_id).answer
     if answer.allowed != (status == 200):
         return None
     if not answer.allowed:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ._core import Attributes
-from .answer import Answer
+from .answer import Answer, over_of
 
 UNMATCHED = "unmatched"
 """The value of `route` for a request that no route matches. Its path would be a new subject each time."""
@@ -39,8 +39,8 @@ class Refusal:
 
 
 def headers_of_all(answers: list[Answer]) -> dict[str, str]:
-    """The headers of a response to which these answers belong, the outermost limit's first. `RateLimit` and `RateLimit-Policy` are lists. The
-    others are those of the refusal, or of the answer with the least left, the first one of equals."""
+    """The headers of a response to which these answers belong, the outermost limit's first. `RateLimit` and `RateLimit-Policy` are lists,
+    and `X-RateLimit-Over` names the rules of all. The others are those of the refusal, or of the answer with the least left, the first one of equals."""
     if not answers:
         return {}
     refusals = [answer for answer in answers if not answer.allowed]
@@ -50,6 +50,8 @@ def headers_of_all(answers: list[Answer]) -> dict[str, str]:
         items = [own[name] for answer in answers if name in (own := answer.headers())]
         if items:
             found[name] = ", ".join(items)
+    if over := over_of(answers):
+        found["x-ratelimit-over"] = over
     return found
 
 

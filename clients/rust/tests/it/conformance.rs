@@ -401,7 +401,7 @@ fn compare(answer: &Answer, wanted: &Value) -> Vec<String> {
 /// The fields of an answer by the names that the cases use.
 fn in_json(answer: &Answer) -> Value {
     json!({
-        "allowed": answer.allowed, "denied_by": answer.denied_by, "retry_after_ms": answer.retry_after_ms,
+        "allowed": answer.allowed, "denied_by": answer.denied_by, "over": answer.over, "request_id": answer.request_id, "retry_after_ms": answer.retry_after_ms,
         "delay_ms": answer.delay_ms, "limit": answer.limit, "remaining": answer.remaining,
         "reset_after_ms": answer.reset_after_ms, "limits": answer.limits.len(), "leases": answer.leases.len(), "code": answer.code, "cached": answer.cached,
         "charged": answer.charged, "buffered": answer.buffered, "degraded": answer.degraded.map(|source| format!("{source:?}").to_lowercase()),

@@ -91,7 +91,7 @@ public final class AsyncWeir {
         if (requests.size() > Batcher.BATCH_MAX) throw new IllegalArgumentException("requests: at most " + Batcher.BATCH_MAX);
         List<Map<String, Object>> bodies = requests.stream().map(request -> withRetryKey(request, !request.peek()).body()).toList();
         return post("/check/batch", Map.of("checks", bodies), settings.retry())
-                .thenApply(reply -> Batcher.entries(reply, requests.size()).stream().map(entry -> Answer.read(entry).answer()).toList())
+                .thenApply(reply -> Batcher.entries(reply, requests.size()).stream().map(entry -> Answer.read(entry, reply.requestId()).answer()).toList())
                 .exceptionally(failure -> requests.stream().map(request -> degraded(failure, request)).toList());
     }
 
@@ -159,7 +159,7 @@ public final class AsyncWeir {
 
     private CompletableFuture<Answer> decide(String path, Map<String, Object> body) {
         return post(path, body, settings.retry()).thenApply(reply -> {
-            Answer answer = Answer.read(reply.body()).answer();
+            Answer answer = Answer.read(reply);
             boolean reported = reply.status() == 200 || !answer.allowed();
             // A record names the units that it took.
             boolean confirmed = !path.equals("/record") || reply.status() != 200 || answer.charged() != null;
@@ -181,7 +181,7 @@ public final class AsyncWeir {
         if (options.ttl() != null) body.put("ttl_ms", options.ttl().toMillis());
         if (options.atMost()) body.put("at_most", true);
         return post("/reserve", body, settings.retry()).thenApply(reply -> {
-            Answer answer = Answer.read(reply.body()).answer();
+            Answer answer = Answer.read(reply);
             Fields fields = new Fields(reply.body(), "the reservation");
             String text = fields.textOrNull("reservation");
             boolean fits = reply.status() == (answer.allowed() ? 200 : 429) && answer.allowed() == (text != null);
@@ -244,7 +244,7 @@ public final class AsyncWeir {
         Map<String, Object> body = CheckRequest.of(namespace, attributes).body();
         body.put("for_ms", time.toMillis());
         // Repeatable: a second time is no longer than the first one.
-        return confirmed("/exhaust", body).thenApply(reply -> Answer.read(reply.body()).answer());
+        return confirmed("/exhaust", body).thenApply(reply -> Answer.read(reply));
     }
 
     /**

@@ -211,7 +211,7 @@ final class Batcher {
             List<Object> entries = checks.size() == 1 ? java.util.Collections.singletonList(reply.body()) : entries(reply, checks.size());
             for (int at = 0; at < checks.size(); at += 1) {
                 try {
-                    Answer.GateAnswer gate = Answer.read(entries.get(at));
+                    Answer.GateAnswer gate = Answer.read(entries.get(at), reply.requestId());
                     boolean fits = checks.size() > 1 || reply.status() == (gate.answer().allowed() ? 200 : 429);
                     if (!fits) throw WeirException.notAnAnswer(reply.status());
                     resolve(checks.get(at), gate, batch.sentAtMs);

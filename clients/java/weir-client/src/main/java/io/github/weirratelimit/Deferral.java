@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 public record Deferral(@Nullable DeferredJob job, @Nullable Answer answer) {
     static Deferral read(Transport.Reply reply) {
         if (reply.status() == 202) return new Deferral(DeferredJob.read(reply.body()), null);
-        Answer answer = Answer.read(reply.body()).answer();
+        Answer answer = Answer.read(reply);
         if (answer.allowed() != (reply.status() == 200)) throw WeirException.notAnAnswer(reply.status());
         if (!answer.allowed()) return new Deferral(null, answer);
         String id = new Fields(reply.body(), "the answer").text("deferred");

@@ -61,7 +61,7 @@ final class HttpTransport implements Transport {
             timer.cancel(false);
             try {
                 if (failure != null) throw failure(failure);
-                reply.complete(read(call, found.statusCode(), found.body()));
+                reply.complete(read(call, found));
             } catch (WeirException error) {
                 reply.completeExceptionally(error);
             }
@@ -69,16 +69,18 @@ final class HttpTransport implements Transport {
         return reply;
     }
 
-    private static Reply read(Call call, int status, byte[] body) {
+    private static Reply read(Call call, HttpResponse<byte[]> response) {
+        int status = response.statusCode();
         String text;
         try {
-            text = UTF_8.newDecoder().decode(ByteBuffer.wrap(body)).toString();
+            text = UTF_8.newDecoder().decode(ByteBuffer.wrap(response.body())).toString();
         } catch (CharacterCodingException cause) {
             throw new WeirException(WeirException.Kind.ANSWER, "the gate's answer is not UTF-8", cause);
         }
         if (Arrays.stream(call.accepted()).noneMatch(accepted -> accepted == status)) throw problem(status, text);
         try {
-            return new Reply(status, status == 204 ? null : Json.parse(text));
+            String requestId = response.headers().firstValue("x-request-id").orElse(null);
+            return new Reply(status, status == 204 ? null : Json.parse(text), requestId);
         } catch (IllegalArgumentException cause) {
             throw new WeirException(WeirException.Kind.ANSWER, "the gate's answer is not JSON", cause);
         }

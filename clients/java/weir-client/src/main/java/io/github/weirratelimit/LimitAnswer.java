@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  * @param rule the name of the rule
  * @param ruleId its id
  * @param algorithm the algorithm of the limit
- * @param enforced whether the limit affects the answer; limits in shadow mode are only listed
+ * @param enforced whether the limit affects the answer; limits in the modes {@code shadow} and {@code report} are only listed
  * @param allowed its decision
  * @param limit the number of units
  * @param remaining the units that are left
@@ -24,7 +24,7 @@ public record LimitAnswer(
     static LimitAnswer read(Object value) {
         Fields limit = new Fields(value, "a limit");
         return new LimitAnswer(
-                limit.text("rule"), limit.text("rule_id"), limit.text("algorithm"), limit.oneOf("mode", "enforce", "shadow").equals("enforce"),
+                limit.text("rule"), limit.text("rule_id"), limit.text("algorithm"), limit.oneOf("mode", "enforce", "shadow", "report").equals("enforce"),
                 limit.flag("allowed"), limit.count("limit"), limit.countOrNull("remaining"), limit.count("window_ms"),
                 limit.countOrNull("reset_after_ms"), limit.countOrNull("retry_after_ms"), limit.count("delay_ms"),
                 limit.has("refunded") ? limit.flag("refunded") : null);

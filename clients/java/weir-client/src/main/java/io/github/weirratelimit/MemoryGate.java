@@ -92,7 +92,7 @@ public final class MemoryGate {
         if (!call.path().equals("/check/batch")) return CompletableFuture.completedFuture(answer(call.path(), body));
         List<Object> results = new ArrayList<>();
         for (Object check : (List<?>) body.get("checks")) results.add(answer("/check", (Map<?, ?>) check).body());
-        return CompletableFuture.completedFuture(new Transport.Reply(200, Map.of("results", results)));
+        return CompletableFuture.completedFuture(new Transport.Reply(200, Map.of("results", results), null));
     }
 
     private Transport.Reply answer(String path, Map<?, ?> body) {
@@ -111,7 +111,7 @@ public final class MemoryGate {
                 return decision(path, request, reply);
             }
         }
-        return new Transport.Reply(200, reply);
+        return new Transport.Reply(200, reply, null);
     }
 
     private Transport.Reply decision(String path, Received request, Map<String, @Nullable Object> reply) {
@@ -129,6 +129,6 @@ public final class MemoryGate {
             reply.put("reserved", allowed ? request.cost() : 0L);
             reply.put("expires_at_ms", null);
         }
-        return new Transport.Reply(allowed ? 200 : 429, reply);
+        return new Transport.Reply(allowed ? 200 : 429, reply, null);
     }
 }

@@ -9,9 +9,11 @@ import org.jspecify.annotations.Nullable;
 
 /** The headers of responses, by lower-case name. */
 public final class RateLimitHeaders {
+    private static final String OVER = "x-ratelimit-over";
+
     private RateLimitHeaders() {}
 
-    /** The headers of an answer: those that a gate sends with it. None if no enforced limit decided. */
+    /** The headers of an answer: those that a gate sends with it. None if no limit decided or is exceeded. */
     static Map<String, String> of(Answer answer) {
         Map<String, String> all = new LinkedHashMap<>();
         if (answer.limit() != null && answer.remaining() != null) {
@@ -23,8 +25,7 @@ public final class RateLimitHeaders {
             LimitAnswer deciding =
                     answer.code() != null ? null : answer.limits().stream().filter(limit -> decides(answer, limit)).findFirst().orElse(null);
             String name = answer.code() != null ? answer.code() : deciding == null ? null : deciding.rule();
-            // A header carries Latin-1 text alone, and a name is quoted.
-            if (name != null && name.matches("[ !#-\\[\\]-~]*")) {
+            if (name != null && isQuotable(name)) {
                 long windowS = seconds(deciding == null ? 1000 : deciding.windowMs());
                 all.put("ratelimit-policy", "\"" + name + "\";q=" + answer.limit() + (windowS > 0 ? ";w=" + windowS : ""));
                 all.put("ratelimit", "\"" + name + "\";r=" + answer.remaining() + (resetS == null ? "" : ";t=" + resetS));
@@ -35,12 +36,25 @@ public final class RateLimitHeaders {
             all.put("x-ratelimit-retry-after", retryS);
             all.put("retry-after", retryS);
         }
+        addOver(all, List.of(answer));
         return all;
+    }
+
+    /** Lists the exceeded rules in the mode {@code report}, each once. */
+    private static void addOver(Map<String, String> headers, List<Answer> answers) {
+        String names = answers.stream().flatMap(answer -> answer.over().stream()).filter(RateLimitHeaders::isQuotable).distinct()
+                .collect(Collectors.joining(", "));
+        if (!names.isEmpty()) headers.put(OVER, names);
+    }
+
+    /** A header carries Latin-1 text alone, and a name is quoted. */
+    private static boolean isQuotable(String name) {
+        return name.chars().allMatch(one -> one >= ' ' && one <= '~' && one != '"' && one != '\\');
     }
 
     /**
      * The headers of a response to which several answers belong. {@code RateLimit} and {@code RateLimit-Policy} are lists in the order of the
-     * answers. The others are those of the refusal, or of the answer with the least left, the first one of equals.
+     * answers, and {@code X-RateLimit-Over} names the rules of all. The others are those of the refusal, or of the answer with the least left, the first one of equals.
      *
      * @param answers in the order of the limits
      * @param refusal the answer that refuses the request; null if none does
@@ -56,6 +70,7 @@ public final class RateLimitHeaders {
             String items = answers.stream().map(answer -> of(answer).get(name)).filter(Objects::nonNull).collect(Collectors.joining(", "));
             if (!items.isEmpty()) all.put(name, items);
         }
+        addOver(all, answers);
         return all;
     }
 

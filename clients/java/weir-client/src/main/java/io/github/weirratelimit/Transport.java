@@ -26,6 +26,7 @@ interface Transport {
      * An answer.
      *
      * @param body its JSON; null if the status is 204
+     * @param requestId the header {@code X-Request-Id}; null if something else than a gate answered
      */
-    record Reply(int status, @Nullable Object body) {}
+    record Reply(int status, @Nullable Object body, @Nullable String requestId) {}
 }

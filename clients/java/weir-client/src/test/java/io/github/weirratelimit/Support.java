@@ -159,6 +159,8 @@ public final class Support {
         Map<String, Object> found = new LinkedHashMap<>();
         found.put("allowed", answer.allowed());
         found.put("denied_by", answer.deniedBy());
+        found.put("over", answer.over());
+        found.put("request_id", answer.requestId());
         found.put("retry_after_ms", answer.retryAfterMs());
         found.put("delay_ms", answer.delayMs());
         found.put("limit", answer.limit());
