@@ -7,8 +7,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ScheduledFuture;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import java.util.regex.Matcher;
@@ -90,9 +88,9 @@ final class Batcher {
         } finally {
             lock.unlock();
         }
-        ScheduledFuture<?> timer = Timers.TIMERS.schedule(() -> fail(check, WeirException.late()), settings.timeoutMs(), TimeUnit.MILLISECONDS);
+        Timers.Deadline timer = Timers.at(check.deadlineNs, () -> fail(check, WeirException.late()));
         check.decision.whenComplete((decided, failure) -> {
-            timer.cancel(false);
+            timer.cancel();
             // Also if the caller cancelled it.
             settle(check);
         });

@@ -18,8 +18,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
-import java.util.concurrent.ScheduledFuture;
-import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** Sends requests by {@link HttpClient}. */
@@ -52,34 +51,36 @@ final class HttpTransport implements Transport {
             request.header("content-type", "application/json").method(call.method(), HttpRequest.BodyPublishers.ofString(call.body(), UTF_8));
         }
         CompletableFuture<Reply> reply = new CompletableFuture<>();
-        CompletableFuture<HttpResponse<byte[]>> response = http.sendAsync(request.build(), head -> new Body());
-        // Cancelling the exchange closes its connection.
-        ScheduledFuture<?> timer = Timers.TIMERS.schedule(() -> {
-            if (reply.completeExceptionally(WeirException.late())) response.cancel(true);
-        }, Math.max(call.deadlineNs() - System.nanoTime(), 0), TimeUnit.NANOSECONDS);
-        response.whenComplete((found, failure) -> {
-            timer.cancel(false);
+        // The client completes the future of a response on one more thread, a new one if there are two processors, so the subscriber completes the reply.
+        CompletableFuture<?> response = http.sendAsync(request.build(), head -> new Body(whole -> Timers.CALLBACKS.execute(() -> {
             try {
-                if (failure != null) throw failure(failure);
-                reply.complete(read(call, found));
+                reply.complete(read(call, head, whole));
             } catch (WeirException error) {
                 reply.completeExceptionally(error);
             }
+        })));
+        // Cancelling the exchange closes its connection.
+        Timers.Deadline timer = Timers.at(call.deadlineNs(), () -> {
+            if (reply.completeExceptionally(WeirException.late())) response.cancel(true);
+        });
+        reply.whenComplete((found, failure) -> timer.cancel());
+        response.whenComplete((done, failure) -> {
+            if (failure != null) reply.completeExceptionally(failure(failure));
         });
         return reply;
     }
 
-    private static Reply read(Call call, HttpResponse<byte[]> response) {
-        int status = response.statusCode();
+    private static Reply read(Call call, HttpResponse.ResponseInfo head, byte[] body) {
+        int status = head.statusCode();
         String text;
         try {
-            text = UTF_8.newDecoder().decode(ByteBuffer.wrap(response.body())).toString();
+            text = UTF_8.newDecoder().decode(ByteBuffer.wrap(body)).toString();
         } catch (CharacterCodingException cause) {
             throw new WeirException(WeirException.Kind.ANSWER, "the gate's answer is not UTF-8", cause);
         }
         if (Arrays.stream(call.accepted()).noneMatch(accepted -> accepted == status)) throw problem(status, text);
         try {
-            String requestId = response.headers().firstValue("x-request-id").orElse(null);
+            String requestId = head.headers().firstValue("x-request-id").orElse(null);
             return new Reply(status, status == 204 ? null : Json.parse(text), requestId);
         } catch (IllegalArgumentException cause) {
             throw new WeirException(WeirException.Kind.ANSWER, "the gate's answer is not JSON", cause);
@@ -130,9 +131,14 @@ final class HttpTransport implements Transport {
 
     /** Collects an answer of bounded length. */
     private static final class Body implements HttpResponse.BodySubscriber<byte[]> {
+        private final Consumer<byte[]> onWhole;
         private final CompletableFuture<byte[]> whole = new CompletableFuture<>();
         private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         private Flow.@Nullable Subscription subscription;
+
+        Body(Consumer<byte[]> onWhole) {
+            this.onWhole = onWhole;
+        }
 
         @Override
         public CompletionStage<byte[]> getBody() {
@@ -166,7 +172,8 @@ final class HttpTransport implements Transport {
 
         @Override
         public void onComplete() {
-            whole.complete(bytes.toByteArray());
+            byte[] all = bytes.toByteArray();
+            if (whole.complete(all)) onWhole.accept(all);
         }
     }
 }

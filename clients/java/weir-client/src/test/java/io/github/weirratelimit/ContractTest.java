@@ -1,7 +1,6 @@
 package io.github.weirratelimit;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -148,7 +147,8 @@ class ContractTest {
             for (int call = 0; call < 5_000; call += 1) assertEquals(url.equals(Support.env("WEIR_GATE_URL")), weir.peek(SUBJECT).degraded() == null);
         }
         assertTrue(sockets() - sockets <= 4, () -> "open sockets");
-        assertFalse(Thread.getAllStackTraces().keySet().stream().filter(thread -> thread.getName().startsWith("weir-")).count() > 1);
+        // Those that ran callbacks end soon; the timers stay.
+        Support.until(() -> Thread.getAllStackTraces().keySet().stream().filter(thread -> thread.getName().startsWith("weir-")).count() <= 1);
     }
 
     private static int sockets() throws IOException {
