@@ -147,7 +147,22 @@ class WeirAutoConfiguration {
         @Bean
         @ConditionalOnMissingBean(name = "weirHealthIndicator")
         WeirHealthIndicator weirHealthIndicator(WeirProperties properties) {
-            return new WeirHealthIndicator(String.valueOf(properties.gateUrl()), properties.onError() == null ? Choice.DENY : properties.onError());
+            return new WeirHealthIndicator(gateHealth(properties));
         }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnClass(name = "org.springframework.boot.health.contributor.HealthIndicator")
+    @ConditionalOnProperty("weir.gate-url")
+    static class Health4 {
+        @Bean
+        @ConditionalOnMissingBean(name = "weirHealthIndicator")
+        WeirHealthIndicator4 weirHealthIndicator(WeirProperties properties) {
+            return new WeirHealthIndicator4(gateHealth(properties));
+        }
+    }
+
+    private static GateHealth gateHealth(WeirProperties properties) {
+        return new GateHealth(String.valueOf(properties.gateUrl()), properties.onError() == null ? Choice.DENY : properties.onError());
     }
 }

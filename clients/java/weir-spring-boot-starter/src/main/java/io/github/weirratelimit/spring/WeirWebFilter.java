@@ -4,6 +4,7 @@ import io.github.weirratelimit.ClientAddress;
 import io.github.weirratelimit.Weir;
 import java.net.InetSocketAddress;
 import java.security.Principal;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -78,7 +79,9 @@ final class WeirWebFilter implements WebFilter {
     }
 
     private static Mono<Void> write(ResponseEntity<?> refusal, ServerWebExchange exchange) {
-        ServerResponse.BodyBuilder builder = ServerResponse.status(refusal.getStatusCode()).headers(headers -> headers.putAll(refusal.getHeaders()));
+        ServerResponse.BodyBuilder builder = ServerResponse.status(refusal.getStatusCode())
+                // Spring 7 has no headers that are a map.
+                .headers(headers -> refusal.getHeaders().forEach((name, values) -> headers.put(name, values)));
         Mono<ServerResponse> response = refusal.getBody() == null ? builder.build() : builder.bodyValue(refusal.getBody());
         return response.flatMap(one -> one.writeTo(exchange, new WriterContext(HandlerStrategies.withDefaults())));
     }
@@ -116,7 +119,12 @@ final class WeirWebFilter implements WebFilter {
         public String ip() {
             InetSocketAddress peer = exchange.getRequest().getRemoteAddress();
             String text = peer == null || peer.getAddress() == null ? null : peer.getAddress().getHostAddress();
-            return address.of(text, exchange.getRequest().getHeaders().getOrEmpty("X-Forwarded-For"));
+            List<String> forwarded = new ArrayList<>();
+            // What finds a header by its name has other types in Spring 6 and 7.
+            exchange.getRequest().getHeaders().forEach((name, values) -> {
+                if (name.equalsIgnoreCase("X-Forwarded-For")) forwarded.addAll(values);
+            });
+            return address.of(text, forwarded);
         }
 
         @Override
