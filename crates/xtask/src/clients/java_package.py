@@ -1,6 +1,7 @@
-"""Runs the programs of the Java client's README in an empty project: java_package.py FOLDER SCRATCH. The packages are installed into a local
-repository of their own, and the project is built offline."""
+"""Runs the programs of the Java client's README in an empty project: java_package.py FOLDER SCRATCH. The packages are built a second time, which
+must make the same archives, and installed into a local repository of their own. The project is built offline."""
 
+import hashlib
 import pathlib
 import re
 import shutil
@@ -49,7 +50,13 @@ def main() -> None:
     # The reactor was built with it, so it has all that an offline build needs.
     shutil.copytree(pathlib.Path.home() / ".m2" / "repository", repository, copy_function=link)
     offline = ["--offline", f"-Dmaven.repo.local={repository}"]
+    first = digests(folder)
+    for target in folder.glob("*/target"):
+        shutil.rmtree(target)
     maven(folder, *offline, "-DskipTests", "-Dmaven.javadoc.skip=true", "install")
+    second = digests(folder)
+    if differing := [name for name, digest in second.items() if first.get(name) != digest]:
+        sys.exit(f"a second build makes other archives: {', '.join(differing)}")
     sources = project / "src" / "main" / "java"
     sources.mkdir(parents=True)
     (project / "pom.xml").write_text(POM)
@@ -63,6 +70,11 @@ def main() -> None:
         readme.compare(expected, ["java", "-cp", f"{project / 'target' / 'classes'}:{jar}", name], project)
     for archive in sorted(repository.glob("io/github/weir-ratelimit/*/0.1.0/*.jar")):
         print(f"   {archive.name}: {archive.stat().st_size:,} bytes")
+
+
+def digests(folder: pathlib.Path) -> dict[str, str]:
+    """Of the archives that a build made, by their names."""
+    return {jar.name: hashlib.sha256(jar.read_bytes()).hexdigest() for jar in sorted(folder.glob("*/target/*.jar"))}
 
 
 def maven(folder: pathlib.Path, *arguments: str) -> None:
