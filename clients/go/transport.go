@@ -50,7 +50,7 @@ type call struct {
 	repeatable bool
 }
 
-// reply is what a gate sent, or something in its place.
+// reply is the answer of a gate, or of something in its place.
 type reply struct {
 	status  int
 	content []byte

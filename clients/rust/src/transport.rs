@@ -38,7 +38,7 @@ impl fmt::Debug for Transport {
     }
 }
 
-/// What a gate sent, or something in its place.
+/// The answer of a gate, or of something in its place.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub status: u16,

@@ -128,7 +128,7 @@ def _quotable(name: str) -> bool:
 
 
 class Reply(NamedTuple):
-    """What a gate sent, or something in its place."""
+    """The answer of a gate, or of something in its place."""
 
     status: int
     content: bytes
