@@ -34,7 +34,7 @@ pub fn sentence(rule: &RuleBody) -> String {
     match rule.mode {
         Mode::Enforce => {}
         Mode::Report => {
-            text += " Report: nothing is denied, and the answer names the rule when a limit is exceeded."
+            text += " Report: nothing is denied, and the answer names the rule when a limit is exceeded.";
         }
         Mode::Shadow => text += " Shadow: denials are reported but not enforced.",
         Mode::Off => text += " Off: the rule has no effect.",

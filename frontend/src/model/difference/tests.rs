@@ -27,7 +27,7 @@ fn described(a: Value, b: Value) -> Vec<String> {
 fn only_differences_are_listed() {
     let a = json!({"name": "a", "count_by": ["user"], "mode": "shadow"});
     let b = json!({"name": "a", "description": "new", "block_ms": 60_000, "mode": "shadow"});
-    assert_eq!(fields(&rule(a.clone()), &rule(b.clone())), ["description", "count by", "block"]);
+    assert_eq!(fields(&rule(a.clone()), &rule(b.clone())), ["description", "count by", "controls"]);
     assert_eq!(described(a.clone(), a.clone()), [""; 0]);
     assert_eq!(
         described(a, b),

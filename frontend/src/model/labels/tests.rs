@@ -25,7 +25,7 @@ fn rule_reads_as_a_sentence() {
     assert_eq!(
         sentence(&login),
         "Requests where route is /login, for each user: 5 per minute, and at least 1 s apart. \
-         Denied subjects are blocked for 5 min."
+         Block after a denial: 5 min."
     );
     assert_eq!(matches_in_short(&login.conditions), "route is /login");
     assert_eq!(matches_in_short(&[]), "All requests");

@@ -47,7 +47,7 @@ fn the_changed_parts_of_a_rule_are_named_and_no_others() {
         ),
         (of(json!([day])), of(json!([day, bucket(4, 1)])), "added bursts of 4, then 1 per second"),
         (rule(json!({ "mode": "shadow" })), rule(json!({})), "mode Shadow → Enforced"),
-        (rule(json!({})), rule(json!({ "block_ms": 60_000 })), "block none → 1 min"),
+        (rule(json!({})), rule(json!({ "block_ms": 60_000 })), "block after a denial none → 1 min"),
         (rule(json!({})), rule(json!({ "description": "a long text" })), "description"),
         (rule(json!({})), rule(json!({})), ""),
     ] {

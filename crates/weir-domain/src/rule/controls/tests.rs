@@ -132,9 +132,9 @@ fn variants_split_subjects_by_their_percentages_and_share_slots() {
     let (mut a, mut b) = (0, 0);
     for (at, limits) in parts {
         if at == 0 {
-            a += 1
+            a += 1;
         } else {
-            b += 1
+            b += 1;
         }
         assert_eq!(limits.iter().map(|limit| limit.slot).collect::<Vec<_>>(), [3, 8]);
         assert_eq!(limits[0].algorithm.limit(), if at == 0 { 5 } else { 7 });

@@ -146,11 +146,13 @@ fn random_rule(random: &mut Random, limits: &[DrawnLimit]) -> RuleDraft {
     if random.one_in(4) {
         rule.mode = Mode::Shadow;
     }
-    if random.one_in(4) {
-        rule.block_ms = vec![span_ms(random)];
-    } else if random.one_in(4) {
-        rule.block_ms = (0..random.between(2, 4)).map(|_| span_ms(random)).collect();
-        rule.block_memory_ms = Some(span_ms(random));
+    match random.below(8) {
+        0 | 1 => rule.block_ms = vec![span_ms(random)],
+        2 => {
+            rule.block_ms = (0..random.between(2, 4)).map(|_| span_ms(random)).collect();
+            rule.block_memory_ms = Some(span_ms(random));
+        }
+        _ => {}
     }
     if random.one_in(4) {
         rule.over = Over::Debt;
