@@ -157,8 +157,8 @@ async fn a_report_denies_nothing_and_names_the_rule_to_the_caller() {
     let check = json!({ "attributes": { "user": "ada" } });
     let over = |reply: &Reply| reply.body["over"].clone();
     for _ in 0..2 {
-        let within = tenant.check(0, &check).await.expect(200);
-        assert_eq!((over(&within), within.header("x-ratelimit-over")), (Value::Null, None));
+        let below = tenant.check(0, &check).await.expect(200);
+        assert_eq!((over(&below), below.header("x-ratelimit-over")), (Value::Null, None));
     }
     let beyond = tenant.check(1, &check).await.expect(200);
     assert_eq!((over(&beyond), beyond.header("x-ratelimit-over")), (json!(["soft"]), Some("soft")));

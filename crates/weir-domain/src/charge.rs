@@ -10,7 +10,7 @@ use crate::draft::{Mode, Over};
 use crate::id::TenantId;
 use crate::limit::Limit;
 use crate::request::Operation;
-use crate::rule::{Blocks, Rule, kept};
+use crate::rule::{Blocks, Rule, keep_units};
 use crate::rulebook::ActiveRule;
 use crate::spread::SpreadKey;
 use crate::subject::SubjectKey;
@@ -32,7 +32,7 @@ pub struct RuleCharge {
     /// The position of the variant whose limits are `override_limits`.
     pub variant: Option<u8>,
     /// The share of each limit that the check must leave free, in thousandths.
-    pub kept_share: u16,
+    pub keep_share: u16,
     /// The cost, if it differs from that of the check. A rule of cost 0 passes if a unit is left, and takes none.
     pub own_cost: Option<u64>,
 }
@@ -100,7 +100,7 @@ impl RuleCharge {
             override_limits,
             mode,
             variant,
-            kept_share: 0,
+            keep_share: 0,
             own_cost: None,
         }
     }
@@ -123,9 +123,9 @@ impl RuleCharge {
         bounds: impl FnMut(&Quota) -> PeriodBounds,
     ) -> Meter {
         let meter = algorithm.meter(bounds);
-        match self.kept_share {
+        match self.keep_share {
             0 => meter,
-            share => meter.keeping(kept(share, algorithm.limit())),
+            share => meter.keeping(keep_units(share, algorithm.limit())),
         }
     }
 

@@ -85,7 +85,7 @@ impl Default for RuleDraft {
     /// A rule of the default namespace without a name and limits.
     fn default() -> Self {
         Self {
-            namespace: crate::request::DEFAULT_NAMESPACE.to_owned(),
+            namespace: crate::names::DEFAULT_NAMESPACE.to_owned(),
             name: String::new(),
             description: String::new(),
             conditions: Vec::new(),

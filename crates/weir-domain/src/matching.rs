@@ -193,8 +193,8 @@ fn match_with_subjects<'a>(
         Some(Effect::Limits(limits)) => charge.with_override(limits),
         Some(effect) => return RuleMatch::Passes(effect.clone(), charge.mode),
     };
-    let kept_share = rule.kept_share(|name| request.attribute(name));
-    RuleMatch::Charged(RuleCharge { kept_share, ..charge })
+    let keep_share = rule.keep_share(|name| request.attribute(name));
+    RuleMatch::Charged(RuleCharge { keep_share, ..charge })
 }
 
 /// The subject of `values`, given in the order and the forms of `count_by`.

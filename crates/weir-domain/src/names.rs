@@ -1,5 +1,7 @@
 //! The forms of names and values, and how a wrong field is reported.
 
+/// The namespace of a request that names none.
+pub const DEFAULT_NAMESPACE: &str = "default";
 /// The most attributes of a request.
 pub const ATTRIBUTES_MAX: usize = 32;
 /// The most bytes of an attribute's value.

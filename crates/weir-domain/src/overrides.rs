@@ -9,9 +9,9 @@ use std::sync::Arc;
 use crate::counted::Counted;
 use crate::draft::LimitDraft;
 use crate::id::OverrideId;
-use crate::limit::{LIMITS_PER_RULE_MAX, Limit};
+use crate::limit::{LIMITS_PER_RULE_MAX, Limit, parse_limits};
 use crate::names::{self, InvalidField};
-use crate::rule::{Rule, SLOTS_MAX, carry_slots, parse_limits};
+use crate::rule::{Rule, SLOTS_MAX, carry_slots};
 use crate::subject::{SubjectHasher, SubjectKey};
 use crate::time::Timestamp;
 

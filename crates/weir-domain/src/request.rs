@@ -10,8 +10,7 @@ use crate::reservation::{Commit, Exhaust, Reserve};
 
 /// The most bytes of an idempotency key.
 pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 128;
-/// The namespace of a request that names none.
-pub const DEFAULT_NAMESPACE: &str = "default";
+pub use crate::names::DEFAULT_NAMESPACE;
 
 /// A request as written.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,31 +11,30 @@ use std::sync::Arc;
 
 pub use self::controls::Blocks;
 use self::controls::{Controls, Part};
-use self::parse::compared_form;
-pub(crate) use self::parse::parse_limits;
-pub use self::priority::{CLASSES_MAX, kept};
+pub use self::parse::{CONDITIONS_MAX, COUNT_BY_MAX, DESCRIPTION_CHARS_MAX};
+use self::parse::{
+    at_most, block_fits, compared_form, conditions, contradictions, count_by, leasable, limits_fit,
+    over_fits,
+};
+pub use self::priority::{CLASSES_MAX, keep_units};
 pub use self::schedule::WEEKLY_MAX;
 pub use self::variants::{VARIANTS_MAX, VARIANTS_MIN};
 use crate::algorithm::Algorithm;
+use crate::approximation;
 use crate::condition::Condition;
 use crate::counted::{Counted, Form};
-use crate::draft::{Action, Consistency, LimitDraft, Mode, OnStoreFailure, Op, Over, RuleDraft};
+use crate::draft::{
+    Action, Consistency, LimitDraft, Mode, OnStoreFailure, Op, Operand, Over, RuleDraft,
+};
 use crate::id::RuleId;
-use crate::limit::Limit;
-use crate::names::InvalidField;
+pub use crate::limit::BLOCKS_MAX;
+use crate::limit::{Limit, parse_limits};
+use crate::names::{self, InvalidField};
 use crate::subject::SubjectKey;
 use crate::time::Timestamp;
 
-/// The most conditions of a rule.
-pub const CONDITIONS_MAX: usize = 16;
-/// The most attributes that form a subject.
-pub const COUNT_BY_MAX: usize = 8;
 /// The most slots that a rule uses in its life. Overrides use the numbers from this one on.
 pub const SLOTS_MAX: u16 = 1 << 15;
-/// The most lengths of the blocks of a rule.
-pub const BLOCKS_MAX: usize = 10;
-/// The most characters of a description.
-pub const DESCRIPTION_CHARS_MAX: usize = 1000;
 
 /// A checked rule. Gates hold many, and the rules of many tenants have equal parts, which [`crate::rule_parts`] shares.
 #[derive(Debug, Clone)]
@@ -74,6 +73,57 @@ pub struct Slots {
 }
 
 impl Rule {
+    /// Checks the whole draft and reports everything that is wrong with it.
+    ///
+    /// Limits get slots 0, 1, 2…; [`Rule::with_slots`] sets others.
+    pub fn parse(mut draft: RuleDraft) -> Result<Self, Vec<InvalidField>> {
+        let mut wrong = Vec::new();
+        let mut check = |field: &str, result: Result<(), String>| {
+            if let Err(reason) = result {
+                wrong.push(InvalidField::new(field, reason));
+            }
+        };
+        check("namespace", names::namespace(&draft.namespace).map_err(str::to_owned));
+        check("name", names::rule(&draft.name).map_err(str::to_owned));
+        check("description", names::prose(&draft.description, DESCRIPTION_CHARS_MAX));
+        check("match", at_most(draft.conditions.len(), CONDITIONS_MAX, "conditions"));
+        check("limits", limits_fit(&draft));
+        check("block_ms", block_fits(&draft));
+        check("over", over_fits(&draft));
+        count_by(&draft, &mut wrong);
+        let mut compared = std::mem::take(&mut draft.conditions);
+        for condition in &mut compared {
+            let form = compared_form(&draft.count_by, condition);
+            match &mut condition.value {
+                _ if form == Form::Plain => {}
+                Some(Operand::One(value)) => *value = form.of(value).into_owned(),
+                Some(Operand::Many(values)) => {
+                    for value in values.iter_mut() {
+                        *value = form.of(value).into_owned();
+                    }
+                }
+                None => {}
+            }
+        }
+        let conditions = conditions(compared, &mut wrong);
+        contradictions(&draft, &conditions, &mut wrong);
+        let mut limits = parse_limits(&draft.limits, "limits", &mut wrong);
+        let controls = Controls::parse(&draft, &limits, &mut wrong);
+        if let Some(variant) = controls.as_deref().and_then(|controls| controls.variants.first()) {
+            limits = variant.limits.to_vec();
+        }
+        match draft.consistency {
+            Consistency::Exact => {}
+            Consistency::Leased => leasable(&limits, &mut wrong),
+            Consistency::Approximate => wrong.extend(approximation::refusal(&draft, &limits)),
+        }
+        if wrong.is_empty() {
+            Ok(Self::new(draft, conditions, limits, controls))
+        } else {
+            Err(wrong)
+        }
+    }
+
     fn new(
         draft: RuleDraft,
         conditions: Vec<Condition>,
@@ -262,7 +312,7 @@ impl Rule {
 
     /// The share of each limit that a check must leave free, in thousandths, by the value of an attribute.
     #[inline]
-    pub fn kept_share<'a>(&self, value: impl Fn(&str) -> Option<&'a str>) -> u16 {
+    pub fn keep_share<'a>(&self, value: impl Fn(&str) -> Option<&'a str>) -> u16 {
         let priority = self.controls.as_deref().and_then(|controls| controls.priority.as_ref());
         priority.map_or(0, |priority| priority.share(value))
     }

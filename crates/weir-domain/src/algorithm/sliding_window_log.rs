@@ -22,7 +22,7 @@ pub struct SlidingWindowLog {
     window_ms: u64,
     count_denied: bool,
     /// The units that a check must leave free.
-    kept: u64,
+    keep: u64,
 }
 
 /// Admitted checks, and denied ones if the limit counts them, oldest first.
@@ -54,7 +54,7 @@ impl SlidingWindowLog {
                 ),
             });
         }
-        Ok(Self { limit, window_ms: span_ms("window_ms", window_ms)?, count_denied, kept: 0 })
+        Ok(Self { limit, window_ms: span_ms("window_ms", window_ms)?, count_denied, keep: 0 })
     }
 
     /// The units that any window admits.
@@ -121,7 +121,7 @@ impl SlidingWindowLog {
 
     /// The units that a check finds at most.
     const fn usable(&self) -> u64 {
-        self.limit.saturating_sub(self.kept)
+        self.limit.saturating_sub(self.keep)
     }
 
     const fn window_us(&self) -> u64 {
@@ -185,7 +185,7 @@ impl Counting for SlidingWindowLog {
     type State = LogState;
 
     fn keeping(self, units: u64) -> Self {
-        Self { kept: units, ..self }
+        Self { keep: units, ..self }
     }
 
     /// The log with all entries that are newer than `now` merged into one of `now`, if a step of the clock left them there.
@@ -301,7 +301,7 @@ impl Counting for SlidingWindowLog {
 
     fn script_parameters(&self) -> ScriptParameters {
         let (window_us, count_denied) = (self.window_us(), u64::from(self.count_denied));
-        match self.kept {
+        match self.keep {
             0 => ScriptParameters::Three([self.limit, window_us, count_denied]),
             // The script trims the log by the whole limit.
             _ => ScriptParameters::Five([self.usable(), window_us, count_denied, self.limit, 0]),

@@ -8,7 +8,7 @@ use super::variants::Variant;
 use crate::draft::{Mode, RuleDraft};
 use crate::fnv::{BASIS, fnv1a};
 use crate::id::RuleId;
-use crate::limit::Limit;
+use crate::limit::{Limit, span_ms};
 use crate::names::InvalidField;
 use crate::subject::SubjectKey;
 
@@ -56,7 +56,7 @@ impl Controls {
         wrong: &mut Vec<InvalidField>,
     ) -> Option<Arc<Self>> {
         let controls = Self {
-            blocks: super::parse::blocks(draft, wrong),
+            blocks: blocks(draft, wrong),
             priority: Priority::parse(draft, limits, wrong),
             enforce_percent: enforce_percent(draft, wrong),
             variants: super::variants::parse(draft, wrong),
@@ -78,6 +78,24 @@ impl Controls {
             variant: variant.map(|(variant, at)| (at, &variant.limits)),
         }
     }
+}
+
+/// The blocks of a draft that has several lengths.
+fn blocks(draft: &RuleDraft, wrong: &mut Vec<InvalidField>) -> Option<Arc<Blocks>> {
+    let reason = match (draft.block_ms.len(), draft.block_memory_ms) {
+        (0 | 1, None) => return None,
+        (0 | 1, Some(_)) => "must be null unless `block_ms` has several lengths".to_owned(),
+        (_, None) => "must be given if `block_ms` has several lengths".to_owned(),
+        (_, Some(memory_ms)) => match span_ms("block_memory_ms", memory_ms) {
+            Err(invalid) => invalid.reason,
+            Ok(_) => {
+                let lengths_ms = draft.block_ms.clone().into();
+                return Some(Arc::new(Blocks { lengths_ms, memory_ms }));
+            }
+        },
+    };
+    wrong.push(InvalidField::new("block_memory_ms", reason));
+    None
 }
 
 /// The place of a subject among the subjects of a rule, from 0 to 99. Each rule orders subjects in another way.

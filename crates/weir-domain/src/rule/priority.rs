@@ -19,7 +19,7 @@ pub const WHOLE: u16 = 1000;
 pub(crate) struct Priority(PriorityDraft);
 
 /// The units of a limit that a class leaves free, of a share in thousandths.
-pub fn kept(share: u16, limit: u64) -> u64 {
+pub fn keep_units(share: u16, limit: u64) -> u64 {
     (u64::from(share) * limit).div_ceil(u64::from(WHOLE))
 }
 
@@ -50,7 +50,7 @@ impl Priority {
             let field = format!("priority.keep.{class}");
             let blocked = limits.iter().position(|limit| {
                 let limit = limit.algorithm.limit();
-                kept(*share, limit) >= limit
+                keep_units(*share, limit) >= limit
             });
             if let Err(reason) = names::value(class) {
                 refuse("priority.keep", format!("has a class that {reason}"));

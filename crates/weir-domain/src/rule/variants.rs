@@ -5,9 +5,8 @@
 
 use std::sync::Arc;
 
-use super::parse::parse_limits;
 use crate::draft::{Action, Consistency, RuleDraft, VariantDraft};
-use crate::limit::{LIMITS_PER_RULE_MAX, Limit};
+use crate::limit::{LIMITS_PER_RULE_MAX, Limit, parse_limits};
 use crate::names::{self, InvalidField};
 
 /// The fewest variants of a rule that has any.

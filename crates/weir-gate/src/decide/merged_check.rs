@@ -119,7 +119,7 @@ fn add(charges: &mut Vec<(RuleCharge, u64, Origins)>, charge: RuleCharge, cost: 
     match charges.iter_mut().find(same) {
         Some((known, most, origins)) => {
             *most = cost.max(*most);
-            known.kept_share = known.kept_share.max(charge.kept_share);
+            known.keep_share = known.keep_share.max(charge.keep_share);
             origins.0 |= Origins::of(at).0;
         }
         None => charges.push((charge, cost, Origins::of(at))),

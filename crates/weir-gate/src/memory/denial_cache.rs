@@ -187,7 +187,7 @@ impl Denial {
         let same = |(rule, limits): &(RuleId, Option<Arc<[Limit]>>), charge: &RuleCharge| {
             *rule == charge.active.id
                 && charge.uses_override(limits.as_ref())
-                && charge.kept_share == 0
+                && charge.keep_share == 0
         };
         self.version == check.version
             && self.cost == check.cost
@@ -210,7 +210,7 @@ fn valid_for_ms(check: ChargedRules<'_>, decisions: &[Decision]) -> Option<u64> 
     let mut valid_ms = u64::MAX;
     for charge in charges {
         let can_change = charge.is_alone()
-            || charge.kept_share > 0
+            || charge.keep_share > 0
             || charge.active.rule.block_ms().is_some()
             || charge.subject != charges[0].subject;
         if can_change {

@@ -126,13 +126,13 @@ fn push_property(program: &mut String, name: &str, holds: impl Fn(Kind) -> bool)
 /// The number of a limit's kind in the script. A log at which a check leaves units free has a number of its own.
 pub(super) const fn kind_number(kind: Kind, parameters: &ScriptParameters) -> u16 {
     match (kind, parameters) {
-        (Kind::SlidingWindowLog, ScriptParameters::Five(_)) => KEPT_LOG,
+        (Kind::SlidingWindowLog, ScriptParameters::Five(_)) => KEEPING_LOG,
         _ => kind.number(),
     }
 }
 
 /// The kind of such a log.
-const KEPT_LOG: u16 = 100;
+const KEEPING_LOG: u16 = 100;
 
 /// The number of an operation in the script.
 pub(super) const fn operation(operation: Operation) -> u64 {
@@ -191,7 +191,7 @@ fn constant(name: &str) -> Option<i64> {
         "DENIED" => u64::from(DENIED),
         "EXHAUSTED_UNITS" => EXHAUSTED_UNITS,
         "SLIDING_WINDOW_LOG" => u64::from(Kind::SlidingWindowLog.number()),
-        "KEPT_LOG" => u64::from(KEPT_LOG),
+        "KEEPING_LOG" => u64::from(KEEPING_LOG),
         "SPACING" => u64::from(Kind::Spacing.number()),
         "CONCURRENCY" => u64::from(Kind::Concurrency.number()),
         "RESERVED_MAX_US" => RESERVED_MAX_US,

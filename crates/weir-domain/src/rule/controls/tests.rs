@@ -8,7 +8,7 @@ use crate::draft::{
 };
 use crate::id::RuleId;
 use crate::rule::tests::{draft, fixed, log, spacing, wrong_fields};
-use crate::rule::{Rule, kept};
+use crate::rule::{Rule, keep_units};
 use crate::subject::SubjectKey;
 use crate::time::Timestamp;
 
@@ -31,9 +31,12 @@ fn priority_keeps_the_share_of_a_class_and_the_largest_without_one() {
     let rule = Rule::parse(priority(&[("batch", 500), ("normal", 100)], vec![fixed(10, 1_000)]));
     let rule = rule.expect("valid");
     let share =
-        |class: Option<&'static str>| rule.kept_share(|name| class.filter(|_| name == "class"));
+        |class: Option<&'static str>| rule.keep_share(|name| class.filter(|_| name == "class"));
     assert_eq!([Some("batch"), Some("normal"), Some("other"), None].map(share), [500, 100, 0, 500]);
-    assert_eq!([kept(500, 5), kept(1, 1_000), kept(0, 9), kept(334, 3)], [3, 1, 0, 2]);
+    assert_eq!(
+        [keep_units(500, 5), keep_units(1, 1_000), keep_units(0, 9), keep_units(334, 3)],
+        [3, 1, 0, 2]
+    );
 }
 
 #[test]

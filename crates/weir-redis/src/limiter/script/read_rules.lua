@@ -31,7 +31,7 @@ local function read_own_key(limit, kind)
     check.bad_key = key
     return false
   end
-  if kind == KEPT_LOG then
+  if kind == KEEPING_LOG then
     log.whole = limit.d
   end
   limit.log = log

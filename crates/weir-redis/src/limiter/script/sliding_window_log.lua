@@ -1,5 +1,5 @@
 -- sliding_window_log: units in any window, by a log of the charges (log.lua).
--- Parameters: limit, window_us, count_denied (0, 1). A check that leaves units of the limit free uses the kind KEPT_LOG: its limit
+-- Parameters: limit, window_us, count_denied (0, 1). A check that leaves units of the limit free uses the kind KEEPING_LOG: its limit
 -- is what it can use, and its fourth parameter is the whole limit.
 
 local weir = ...
@@ -91,5 +91,5 @@ local function settle(log, rule, takes, records, limit)
 end
 
 local functions = { read = weir.log.read, wait = wait, settle = settle }
-weir.algorithms[KEPT_LOG], weir.has_own_key[KEPT_LOG], weir.has_five_parameters[KEPT_LOG] = functions, true, true
+weir.algorithms[KEEPING_LOG], weir.has_own_key[KEEPING_LOG], weir.has_five_parameters[KEEPING_LOG] = functions, true, true
 return functions

@@ -193,7 +193,7 @@ fn some(random: &mut Random, rules: &[Edited], namespace: &str) -> Vec<RuleCharg
     }
     if random.one_in(4) {
         for charge in &mut charges {
-            charge.kept_share = u16::try_from(random.below(1_000)).expect("small");
+            charge.keep_share = u16::try_from(random.below(1_000)).expect("small");
         }
     }
     if turned {
