@@ -4,8 +4,8 @@ local weir = ...
 local check, limits, ms_until = weir.check, weir.limits, weir.ms_until
 local pack, max, min = struct.pack, math.max, math.min
 
--- Chooses the length of a block of a rule with several lengths: of the present one, or of the one that would start now, after a block
--- of this end and number, if there was one.
+-- Chooses the length of a block of a rule with several lengths: of the present one, or of the one that would start now,
+-- after a block of this end and number, if there was one.
 function weir.choose_block(rule, until_us, number)
   local lengths, chosen = rule.lengths, 1
   if until_us and check.now < until_us + lengths.memory_us then

@@ -1,6 +1,6 @@
 -- sliding_window_log: units in any window, by a log of the charges (log.lua).
--- Parameters: limit, window_us, count_denied (0, 1). A check that leaves units of the limit free uses the kind KEEPING_LOG: its limit
--- is what it can use, and its fourth parameter is the whole limit.
+-- Parameters: limit, window_us, count_denied (0, 1). A check that leaves units of the limit free uses the kind KEEPING_LOG:
+-- its limit is what it can use, and its fourth parameter is the whole limit.
 
 local weir = ...
 local ms_until, expiry, check = weir.ms_until, weir.expiry, weir.check
