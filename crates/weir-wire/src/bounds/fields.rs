@@ -102,6 +102,8 @@ fn control_fields() -> Vec<(&'static str, &'static str, Value)> {
         "propertyNames": { "type": "string", "pattern": ONE_LINE, "maxLength": VALUE_BYTES_MAX },
     });
     let limits = json!({ "minItems": 1, "maxItems": LIMITS_PER_RULE_MAX });
+    // Each day named, with its hours, has fewer characters.
+    let entry = json!({ "type": "string", "maxLength": 64 });
     vec![
         ("RuleBody", "enforce_percent", json!({ "minimum": 1, "maximum": 100 })),
         ("RuleBody", "variants", json!({ "maxItems": VARIANTS_MAX })),
@@ -111,7 +113,7 @@ fn control_fields() -> Vec<(&'static str, &'static str, Value)> {
         ("VariantBody", "percent", json!({ "minimum": 1, "maximum": 99 })),
         ("VariantBody", "limits", limits),
         ("ScheduleBody", "zone", json!({ "minLength": 1, "maxLength": ZONE_CHARS_MAX })),
-        ("ScheduleBody", "weekly", json!({ "maxItems": WEEKLY_MAX })),
+        ("ScheduleBody", "weekly", json!({ "items": entry, "maxItems": WEEKLY_MAX })),
     ]
 }
 
