@@ -90,7 +90,7 @@ pub enum Group {
 impl RuleCharge {
     /// The charge of a subject to which no override applies.
     pub fn new(active: Arc<ActiveRule>, subject: SubjectKey, spread: SpreadKey) -> Self {
-        let part = active.rule.part(active.id, subject);
+        let part = active.rule.part(active.id, || subject);
         let (mode, variant) = (part.mode, part.variant.map(|(at, _)| at));
         let override_limits = part.variant.map(|(_, limits)| Arc::clone(limits));
         Self {
@@ -198,14 +198,14 @@ impl BlockMeter {
         self.blocks.as_deref().map_or(self.first_ms, |blocks| blocks.length_ms(number))
     }
 
-    /// The number of a block that starts now, after the block of a counter.
-    pub fn next_number(&self, counter: &Counter, now: Micros) -> u64 {
+    /// The number of the block of a counter, or of one that would start now after it. 0 if all blocks have one length.
+    pub fn number(&self, counter: &Counter, now: Micros) -> u64 {
         let Some(blocks) = self.blocks.as_deref() else { return 0 };
         match counter {
             Counter::BlockedUntil { until_us, number }
                 if now.0 < until_us + blocks.memory_ms * 1000 =>
             {
-                number.max(&1) + 1
+                number.max(&1) + u64::from(*until_us <= now.0)
             }
             _ => 1,
         }

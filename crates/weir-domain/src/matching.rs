@@ -114,8 +114,7 @@ fn matched_of<'a>(
         Matched::Unmatched(missing)
     } else {
         // A rule that is enforced for some subjects can be alone for this one.
-        let is_in_order = charged.is_sorted_by_key(RuleCharge::is_alone);
-        if !is_in_order {
+        if !charged.is_sorted_by_key(RuleCharge::is_alone) {
             charged.sort_by_key(RuleCharge::is_alone);
         }
         Matched::Charged(charged)
@@ -186,15 +185,23 @@ fn match_with_subjects<'a>(
         Ok(values) => values,
         Err(missing) => return RuleMatch::NotCounted(missing.to_owned()),
     };
-    let (subject, spread) = subjects.keys(rule.count_by(), &values);
-    let charge = RuleCharge::new(Arc::clone(active), subject, spread);
-    let charge = match active.overrides.find(rule, &values, now).map(|found| &found.effect) {
-        None => charge,
-        Some(Effect::Limits(limits)) => charge.with_override(limits),
-        Some(effect) => return RuleMatch::Passes(effect.clone(), charge.mode),
+    let override_limits = match active.overrides.find(rule, &values, now) {
+        None => None,
+        Some(found) => match &found.effect {
+            Effect::Limits(limits) => Some(limits),
+            effect => {
+                let part = rule.part(active.id, || subjects.keys(rule.count_by(), &values).0);
+                return RuleMatch::Passes(effect.clone(), part.mode);
+            }
+        },
     };
-    let keep_share = rule.keep_share(|name| request.attribute(name));
-    RuleMatch::Charged(RuleCharge { keep_share, ..charge })
+    let (subject, spread) = subjects.keys(rule.count_by(), &values);
+    let mut charge = RuleCharge::new(Arc::clone(active), subject, spread);
+    if let Some(limits) = override_limits {
+        charge = charge.with_override(limits);
+    }
+    charge.keep_share = rule.keep_share(|name| request.attribute(name));
+    RuleMatch::Charged(charge)
 }
 
 /// The subject of `values`, given in the order and the forms of `count_by`.

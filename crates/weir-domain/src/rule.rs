@@ -4,6 +4,7 @@ mod controls;
 mod parse;
 mod priority;
 mod schedule;
+mod slots;
 mod variants;
 
 use std::borrow::Cow;
@@ -18,8 +19,8 @@ use self::parse::{
 };
 pub use self::priority::{CLASSES_MAX, keep_units};
 pub use self::schedule::WEEKLY_MAX;
+pub use self::slots::{SLOTS_MAX, Slots, carry_slots};
 pub use self::variants::{VARIANTS_MAX, VARIANTS_MIN};
-use crate::algorithm::Algorithm;
 use crate::approximation;
 use crate::condition::Condition;
 use crate::counted::{Counted, Form};
@@ -32,9 +33,6 @@ use crate::limit::{Limit, parse_limits};
 use crate::names::{self, InvalidField};
 use crate::subject::SubjectKey;
 use crate::time::Timestamp;
-
-/// The most slots that a rule uses in its life. Overrides use the numbers from this one on.
-pub const SLOTS_MAX: u16 = 1 << 15;
 
 /// A checked rule. Gates hold many, and the rules of many tenants have equal parts, which [`crate::rule_parts`] shares.
 #[derive(Debug, Clone)]
@@ -61,15 +59,6 @@ pub struct Rule {
 pub(crate) struct Limits {
     drafts: Box<[LimitDraft]>,
     checked: Box<[Limit]>,
-}
-
-/// The slots of a rule's limits, and the next slot that was never used.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Slots {
-    /// One slot for each limit, in order.
-    pub taken: Vec<u16>,
-    /// The first slot that no limit of this rule ever had.
-    pub next: u16,
 }
 
 impl Rule {
@@ -319,7 +308,7 @@ impl Rule {
 
     /// The part that the rule of this id plays for a subject.
     #[inline]
-    pub(crate) fn part(&self, id: RuleId, subject: SubjectKey) -> Part<'_> {
+    pub(crate) fn part(&self, id: RuleId, subject: impl FnOnce() -> SubjectKey) -> Part<'_> {
         match self.controls.as_deref() {
             None => Part { mode: self.mode, variant: None },
             Some(controls) => controls.part(self.mode, id, subject),
@@ -379,31 +368,6 @@ impl Rule {
         let always = self.conditions.is_empty() && self.mode() != Mode::Off;
         if always { self.limits().len() } else { 0 }
     }
-}
-
-/// The slots for `after` that retain counters: a limit takes the slot of the first unclaimed limit of the same algorithm and
-/// window or period, else of the first of the same algorithm, else a new one.
-pub fn carry_slots(before: &[Limit], after: &[Limit], next: u16) -> Slots {
-    let mut unclaimed: Vec<&Limit> = before.iter().collect();
-    let mut taken: Vec<Option<u16>> = vec![None; after.len()];
-    for any_window in [false, true] {
-        let same = |a: &Algorithm, b: &Algorithm| {
-            a.name() == b.name() && (any_window || a.usual_window_ms() == b.usual_window_ms())
-        };
-        for (limit, slot) in after.iter().zip(&mut taken).filter(|(_, slot)| slot.is_none()) {
-            let found = unclaimed.iter().position(|old| same(&old.algorithm, &limit.algorithm));
-            *slot = found.map(|at| unclaimed.remove(at).slot);
-        }
-    }
-    let mut next = next;
-    let taken = taken.into_iter().map(|slot| {
-        slot.unwrap_or_else(|| {
-            let slot = next;
-            next = next.saturating_add(1);
-            slot
-        })
-    });
-    Slots { taken: taken.collect(), next }
 }
 
 #[cfg(test)]

@@ -90,12 +90,10 @@ pub(super) fn judge<'a>(
     let mut block_number = 0;
     if let Some(block) = &rule.block {
         let counter = counters.0.get(&block.name).unwrap_or(&Counter::Untouched);
-        block_number = block.next_number(counter, now);
-        if let Counter::BlockedUntil { until_us, number } = counter {
-            (blocked_ms, block_restarts) = block_left(*until_us, block.length_ms(*number), now);
-            if block_restarts {
-                block_number = *number;
-            }
+        block_number = block.number(counter, now);
+        if let Counter::BlockedUntil { until_us, .. } = counter {
+            let block_ms = block.length_ms(block_number);
+            (blocked_ms, block_restarts) = block_left(*until_us, block_ms, now);
         }
     }
     let limits = limits.collect();

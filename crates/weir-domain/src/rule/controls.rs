@@ -66,11 +66,16 @@ impl Controls {
     }
 
     /// The part that a rule of this mode plays for a subject, which stays the same as long as the percentages do.
-    pub(crate) fn part(&self, mode: Mode, rule: RuleId, subject: SubjectKey) -> Part<'_> {
+    pub(crate) fn part(
+        &self,
+        mode: Mode,
+        rule: RuleId,
+        subject: impl FnOnce() -> SubjectKey,
+    ) -> Part<'_> {
         if self.enforce_percent.is_none() && self.variants.is_empty() {
             return Part { mode, variant: None };
         }
-        let place = place(rule, subject);
+        let place = place(rule, subject());
         let is_out = self.enforce_percent.is_some_and(|percent| place >= percent);
         let variant = self.variants.iter().zip(0..).find(|(variant, _)| place < variant.up_to);
         Part {

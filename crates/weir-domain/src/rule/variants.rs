@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::draft::{Action, Consistency, RuleDraft, VariantDraft};
+use crate::draft::{Action, Consistency, LimitDraft, RuleDraft, VariantDraft};
 use crate::limit::{LIMITS_PER_RULE_MAX, Limit, parse_limits};
 use crate::names::{self, InvalidField};
 
@@ -80,12 +80,9 @@ fn refusal(draft: &RuleDraft) -> Option<String> {
     }
 }
 
-fn same_algorithms(
-    limits: &[crate::draft::LimitDraft],
-    others: &[crate::draft::LimitDraft],
-) -> bool {
-    let kinds = limits.iter().map(crate::draft::LimitDraft::kind);
-    kinds.eq(others.iter().map(crate::draft::LimitDraft::kind))
+fn same_algorithms(limits: &[LimitDraft], others: &[LimitDraft]) -> bool {
+    let kinds = limits.iter().map(LimitDraft::kind);
+    kinds.eq(others.iter().map(LimitDraft::kind))
 }
 
 impl Variant {

@@ -92,16 +92,16 @@ fn a_share_of_subjects_is_enforced_and_always_the_same_one() {
         Rule::parse(RuleDraft { enforce_percent, ..draft(vec![fixed(1, 1)]) }).expect("valid")
     };
     let id = RuleId::from_u128(7);
-    let is_in = |percent, subject| rule(percent).part(id, subject).mode == Mode::Enforce;
+    let is_in = |percent, subject| rule(percent).part(id, || subject).mode == Mode::Enforce;
     let (ten, fifty): (Vec<_>, Vec<_>) =
         subjects().map(|subject| (is_in(10, subject), is_in(50, subject))).unzip();
     let count = ten.iter().filter(|is_in| **is_in).count();
     assert!((900..1_100).contains(&count), "{count} of 10,000");
     assert!(ten.iter().zip(&fifty).all(|(ten, fifty)| !ten || *fifty), "who was in stays in");
     let other = RuleId::from_u128(8);
-    let same = subjects()
-        .zip(&ten)
-        .filter(|(subject, ten)| (rule(10).part(other, *subject).mode == Mode::Enforce) == **ten);
+    let same = subjects().zip(&ten).filter(|(subject, ten)| {
+        (rule(10).part(other, || *subject).mode == Mode::Enforce) == **ten
+    });
     assert!(same.count() < 9_000, "another rule has other subjects");
     assert!(subjects().all(|subject| is_in(100, subject)));
     for percent in [0, 101] {
@@ -131,7 +131,7 @@ fn variants_split_subjects_by_their_percentages_and_share_slots() {
     assert_eq!(rule.limits().len(), 2);
     assert_eq!(rule.variants().collect::<Vec<_>>(), ["a", "b"]);
     let id = RuleId::from_u128(7);
-    let parts = subjects().map(|subject| rule.part(id, subject).variant.expect("one"));
+    let parts = subjects().map(|subject| rule.part(id, || subject).variant.expect("one"));
     let (mut a, mut b) = (0, 0);
     for (at, limits) in parts {
         if at == 0 {
