@@ -67,7 +67,7 @@ async fn each_class_finds_exactly_what_it_need_not_leave() {
         assert_eq!(admissions(&tenant, of(Some("batch"))).await, 0, "{name}: batch");
         let denied = tenant.check(0, &of(Some("batch"))).await.expect(429);
         assert_eq!(denied.body["remaining"], 0, "{}", denied.body);
-        // 10.5 units of 100 are kept, so 11.
+        // A share of 0.105 leaves 10.5 units of 100 free, rounded up to 11.
         assert_eq!(admissions(&tenant, of(Some("normal"))).await, 39, "{name}: normal");
         assert_eq!(admissions(&tenant, of(Some("vip"))).await, 11, "{name}: the others");
     }

@@ -53,7 +53,9 @@ pub fn schemas_with_bounds(document: &OpenApi) -> Value {
                 close_variants(schema, "from", "Attribute");
             }
             if name == "OperandBody" {
-                bound_operand(schema);
+                let text =
+                    json!({ "type": "string", "pattern": ONE_LINE, "maxLength": VALUE_BYTES_MAX });
+                bound_one_or_list(schema, "Operand", &text, OPERANDS_MAX);
             }
             if name == "CountedBody" {
                 let attribute = json!({ "pattern": ATTRIBUTE });
@@ -67,7 +69,8 @@ pub fn schemas_with_bounds(document: &OpenApi) -> Value {
                 bound_cost(schema);
             }
             if name == "BlockBody" {
-                bound_block(schema);
+                let length = json!({ "type": "integer", "minimum": 1, "maximum": SPAN_MS_MAX });
+                bound_one_or_list(schema, "Block", &length, BLOCKS_MAX);
             }
         }
     }
@@ -165,33 +168,16 @@ fn bound_stored(schema: &mut Value) {
     }
 }
 
-fn bound_operand(schema: &mut Value) {
-    let text = json!({ "type": "string", "pattern": ONE_LINE, "maxLength": VALUE_BYTES_MAX });
+/// Bounds a value that is one item or a list of them.
+fn bound_one_or_list(schema: &mut Value, title: &str, item: &Value, most: usize) {
     let variants = schema.get_mut("oneOf").and_then(Value::as_array_mut);
     for variant in variants.into_iter().flatten() {
         if variant["type"] == "array" {
-            let list = json!({ "minItems": 1, "maxItems": OPERANDS_MAX, "items": text });
-            merge(variant, &list);
-            variant["title"] = json!("OperandList");
+            merge(variant, &json!({ "minItems": 1, "maxItems": most, "items": item }));
+            variant["title"] = json!(format!("{title}List"));
         } else {
-            merge(variant, &text);
-            variant["title"] = json!("Operand");
-        }
-    }
-}
-
-/// The length of blocks is a number, or a list of numbers.
-fn bound_block(schema: &mut Value) {
-    let length = json!({ "type": "integer", "minimum": 1, "maximum": SPAN_MS_MAX });
-    let variants = schema.get_mut("oneOf").and_then(Value::as_array_mut);
-    for variant in variants.into_iter().flatten() {
-        if variant["type"] == "array" {
-            let list = json!({ "minItems": 1, "maxItems": BLOCKS_MAX, "items": length });
-            merge(variant, &list);
-            variant["title"] = json!("BlockList");
-        } else {
-            merge(variant, &length);
-            variant["title"] = json!("Block");
+            merge(variant, item);
+            variant["title"] = json!(title);
         }
     }
 }

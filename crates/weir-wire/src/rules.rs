@@ -2,15 +2,11 @@
 
 mod controls;
 
-use std::collections::BTreeMap;
-
-pub use controls::{Control, controls};
+pub use controls::{BlockBody, Control, PriorityBody, ScheduleBody, Share, VariantBody, controls};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use weir_domain::counted::Counted;
-use weir_domain::draft::{
-    ConditionDraft, Operand, PriorityDraft, RuleDraft, ScheduleDraft, VariantDraft,
-};
+use weir_domain::draft::{ConditionDraft, Operand, RuleDraft};
 use weir_domain::rule::Rule;
 
 use crate::counted::CountedBody;
@@ -82,67 +78,6 @@ pub struct RuleBody {
     /// The times at which the rule applies; null means always.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active: Option<ScheduleBody>,
-}
-
-/// The length of blocks, in milliseconds.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(untagged, expecting = "must be a whole number or a list of whole numbers")]
-pub enum BlockBody {
-    /// All blocks have this length.
-    One(u64),
-    /// The lengths of blocks that follow one another.
-    Several(Vec<u64>),
-}
-
-/// The classes of a rule's checks, by the value of an attribute.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(deny_unknown_fields)]
-pub struct PriorityBody {
-    /// The attribute whose value is the class; `^[a-z][a-z0-9_.-]{0,63}$`.
-    pub attribute: String,
-    /// By class, at most 16, the share of each limit that must be left after a check: a number from 0 to 1 with at most three
-    /// decimals. Other classes keep nothing free; a check without the attribute counts as the class that keeps most.
-    #[cfg_attr(feature = "openapi", schema(value_type = std::collections::BTreeMap<String, f64>))]
-    pub keep: BTreeMap<String, Share>,
-}
-
-/// A share in thousandths; in JSON a number from 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "f64", into = "f64")]
-pub struct Share(pub u16);
-
-/// One variant of an experiment.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(deny_unknown_fields)]
-pub struct VariantBody {
-    /// The name, unique in the rule; `^[a-z0-9][a-z0-9-]{0,62}$`.
-    pub name: String,
-    /// The share of subjects that have it, 1 to 99. The shares of all variants sum to 100.
-    pub percent: u64,
-    /// The limits of these subjects. All variants have the same algorithms in the same order.
-    pub limits: Vec<LimitBody>,
-}
-
-/// The times at which a rule applies, by the clock of the gates.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(deny_unknown_fields)]
-pub struct ScheduleBody {
-    /// The IANA time zone of `weekly`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub zone: Option<String>,
-    /// At most 50 entries such as `Mon-Fri 08:00-18:00`, `Sat,Sun 00:00-24:00` or `Fri 22:00-06:00`, which do not overlap.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub weekly: Vec<String>,
-    /// The time from which the rule applies.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub from: Option<DateTime>,
-    /// The time from which the rule no longer applies.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub until: Option<DateTime>,
 }
 
 /// One condition on an attribute.
@@ -259,18 +194,10 @@ impl From<RuleBody> for RuleDraft {
             on_store_failure: body.on_store_failure.into(),
             consistency: body.consistency.into(),
             over: body.over.into(),
-            priority: body.priority.map(|priority| PriorityDraft {
-                attribute: priority.attribute,
-                keep: priority.keep.into_iter().map(|(class, share)| (class, share.0)).collect(),
-            }),
+            priority: body.priority.map(Into::into),
             enforce_percent: body.enforce_percent,
-            variants: body.variants.into_iter().map(VariantDraft::from).collect(),
-            active: body.active.map(|active| ScheduleDraft {
-                zone: active.zone,
-                weekly: active.weekly,
-                from: active.from.map(|at| at.0),
-                until: active.until.map(|at| at.0),
-            }),
+            variants: body.variants.into_iter().map(Into::into).collect(),
+            active: body.active.map(Into::into),
         }
     }
 }
@@ -291,87 +218,11 @@ impl From<RuleDraft> for RuleBody {
             on_store_failure: draft.on_store_failure.into(),
             consistency: draft.consistency.into(),
             over: draft.over.into(),
-            priority: draft.priority.map(|priority| PriorityBody {
-                attribute: priority.attribute,
-                keep: priority
-                    .keep
-                    .into_iter()
-                    .map(|(class, share)| (class, Share(share)))
-                    .collect(),
-            }),
+            priority: draft.priority.map(Into::into),
             enforce_percent: draft.enforce_percent,
-            variants: draft.variants.into_iter().map(VariantBody::from).collect(),
-            active: draft.active.map(|active| ScheduleBody {
-                zone: active.zone,
-                weekly: active.weekly,
-                from: active.from.map(DateTime),
-                until: active.until.map(DateTime),
-            }),
+            variants: draft.variants.into_iter().map(Into::into).collect(),
+            active: draft.active.map(Into::into),
         }
-    }
-}
-
-impl BlockBody {
-    /// The body of these lengths; none of an empty list.
-    pub fn of(lengths_ms: Vec<u64>) -> Option<Self> {
-        match lengths_ms[..] {
-            [] => None,
-            [only] => Some(Self::One(only)),
-            _ => Some(Self::Several(lengths_ms)),
-        }
-    }
-
-    /// The lengths, the first one first.
-    pub fn lengths_ms(&self) -> &[u64] {
-        match self {
-            Self::One(only) => std::slice::from_ref(only),
-            Self::Several(lengths_ms) => lengths_ms,
-        }
-    }
-
-    fn into_lengths(self) -> Vec<u64> {
-        match self {
-            Self::One(only) => vec![only],
-            Self::Several(lengths_ms) => lengths_ms,
-        }
-    }
-}
-
-impl TryFrom<f64> for Share {
-    type Error = &'static str;
-
-    fn try_from(share: f64) -> Result<Self, &'static str> {
-        let thousandths = share * 1000.0;
-        let is_whole = (thousandths - thousandths.round()).abs() < 1e-6;
-        if !(0.0..=1.0).contains(&share) || !is_whole {
-            return Err("must be a number from 0 to 1 with at most three decimals");
-        }
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "it is from 0 to 1000"
-        )]
-        Ok(Self(thousandths.round() as u16))
-    }
-}
-
-impl From<Share> for f64 {
-    fn from(share: Share) -> Self {
-        Self::from(share.0) / 1000.0
-    }
-}
-
-impl From<VariantBody> for VariantDraft {
-    fn from(body: VariantBody) -> Self {
-        let limits = body.limits.into_iter().map(Into::into).collect();
-        Self { name: body.name, percent: body.percent, limits }
-    }
-}
-
-impl From<VariantDraft> for VariantBody {
-    fn from(draft: VariantDraft) -> Self {
-        let limits = draft.limits.into_iter().map(Into::into).collect();
-        Self { name: draft.name, percent: draft.percent, limits }
     }
 }
 
