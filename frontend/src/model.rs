@@ -53,6 +53,7 @@ pub mod rule_form;
 pub mod rule_list;
 pub mod saved_views;
 pub mod seen;
+pub mod segments;
 pub mod snippet;
 pub mod subject;
 pub mod subject_action;

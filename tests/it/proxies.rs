@@ -65,7 +65,7 @@ struct Fixture {
 impl Fixture {
     async fn start(kind: Kind) -> Self {
         let not = |route: &str| json!({ "attribute": "route", "op": "not_equals", "value": route });
-        let others = json!([not("/short"), not("/unlimited")]);
+        let others = json!([not("/short"), not("/unlimited"), not("/over-alone")]);
         let each = json!({
             "name": "per-route", "match": others, "count_by": ["ip", "method", "route", "host"],
             "limits": [{ "algorithm": "sliding_window_log", "limit": 3, "window_ms": 86_400_000 }],
@@ -79,7 +79,12 @@ impl Fixture {
             "name": "per-account", "count_by": ["account", "plan"],
             "limits": [{ "algorithm": "sliding_window_log", "limit": 1, "window_ms": 86_400_000 }],
         });
-        Self::with_rules(kind, &[each, short, account]).await
+        let loud = json!({
+            "name": "loud", "mode": "report",
+            "match": [{ "attribute": "route", "op": "prefix", "value": "/over" }],
+            "limits": [{ "algorithm": "sliding_window_log", "limit": 1, "window_ms": 86_400_000 }],
+        });
+        Self::with_rules(kind, &[each, short, account, loud]).await
     }
 
     /// The same with these rules.

@@ -8,7 +8,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::harness::{Reply, Tenant, seconds, shared, until};
+use crate::harness::{Reply, Rule, Tenant, seconds, shared, until};
 
 const CALLERS: usize = 64;
 const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
@@ -40,6 +40,26 @@ async fn admissions(tenant: &Arc<Tenant<'static>>, body: Value) -> usize {
     callers.join_all().await.into_iter().sum()
 }
 
+/// The decisions of a rule by segment, once those that this names are counted: kind and name, allowed, denied, denied in shadow mode.
+async fn segments(tenant: &Tenant<'_>, rule: &Rule, expected: &[(&str, [u64; 3])]) -> Value {
+    let path = format!("/rules/{}/segments", rule.id);
+    let found = async || tenant.admin(Method::GET, &path, &Value::Null).await.expect(200).body;
+    let counted = |body: &Value| {
+        let of = |segment: &Value| {
+            let name = segment["name"].as_str().or(segment["kind"].as_str()).expect("a name");
+            let count = |name: &str| segment["counts"][name].as_u64().expect("a count");
+            (name.to_owned(), ["allowed", "denied", "shadow_denied"].map(count))
+        };
+        body["data"].as_array().into_iter().flatten().map(of).collect::<BTreeMap<_, _>>()
+    };
+    until(seconds(30), "the decisions are counted by segment", async || {
+        let counted = counted(&found().await);
+        expected.iter().all(|(name, counts)| counted.get(*name) == Some(counts))
+    })
+    .await;
+    found().await
+}
+
 #[tokio::test]
 async fn each_class_finds_exactly_what_it_need_not_leave() {
     let tenant = Arc::new(Tenant::sign_up(shared().await).await);
@@ -57,7 +77,7 @@ async fn each_class_finds_exactly_what_it_need_not_leave() {
             "name": name, "namespace": name, "count_by": ["user"], "limits": [limit],
             "priority": { "attribute": "class", "keep": { "batch": 0.5, "normal": 0.105 } },
         });
-        tenant.rule(&rule).await;
+        let rule = tenant.rule(&rule).await;
         let of = |class: Option<&str>| {
             let mut attributes = BTreeMap::from([("user", "ada")]);
             attributes.extend(class.map(|class| ("class", class)));
@@ -70,6 +90,13 @@ async fn each_class_finds_exactly_what_it_need_not_leave() {
         // A share of 0.105 leaves 10.5 units of 100 free, rounded up to 11.
         assert_eq!(admissions(&tenant, of(Some("normal"))).await, 39, "{name}: normal");
         assert_eq!(admissions(&tenant, of(Some("vip"))).await, 11, "{name}: the others");
+        let counted = [
+            ("no_class", [50, 64, 0]),
+            ("batch", [0, 65, 0]),
+            ("normal", [39, 64, 0]),
+            ("other_classes", [11, 64, 0]),
+        ];
+        segments(&tenant, &rule, &counted).await;
     }
 }
 
@@ -101,6 +128,14 @@ async fn a_share_of_subjects_is_denied_and_the_others_are_counted_alike() {
         let expected = (percent - 15)..=(percent + 15);
         assert!(expected.contains(&denied.len()), "{} of 100 at {percent} %", denied.len());
         assert!(denied_before.iter().all(|user| denied.contains(user)), "who was in stays in");
+        if percent == 30 {
+            let (inside, outside) = (denied.len() as u64, 100 - denied.len() as u64);
+            let counted =
+                [("enforced", [3 * inside, inside, 0]), ("shadow", [3 * outside, 0, outside])];
+            let found = segments(&tenant, &rule, &counted).await;
+            assert_eq!(found["data"][0]["subjects_denied"], inside, "{found}");
+            assert_eq!(found["data"][1]["subjects_denied"], outside, "{found}");
+        }
         denied_before = denied;
     }
     let refused = tenant
@@ -128,18 +163,28 @@ async fn each_subject_has_the_limits_of_one_variant_and_keeps_its_counter_at_the
     for user in 0..20 {
         let check = json!({ "attributes": { "user": format!("u{user}") } });
         let admitted = admissions(&tenant, check.clone()).await;
-        *counts.entry(admitted).or_insert(0) += 1;
+        *counts.entry(admitted).or_insert(0_u64) += 1;
         let test = json!({ "namespace": "default", "attributes": { "user": format!("u{user}") } });
         let test = tenant.admin(Method::POST, "/test", &test).await.expect(200);
         assert_eq!(test.body["rules"][0]["variant"], if admitted == 10 { "a" } else { "b" });
     }
     assert_eq!(counts.keys().copied().collect::<Vec<_>>(), [10, 20], "{counts:?}");
+    let of = |name, admitted: usize| {
+        let subjects = counts[&admitted];
+        (name, [subjects * admitted as u64, subjects * CALLERS as u64, 0])
+    };
+    let found = segments(&tenant, &rule, &[of("a", 10), of("b", 20)]).await;
+    assert_eq!(found["data"][0]["subjects_denied"], counts[&10], "{found}");
+    assert_eq!(found["data"][1]["subjects_denied"], counts[&20], "{found}");
+    let compared = &found["data"][1]["compared"];
+    let [low, high] = ["low", "high"].map(|bound| compared[bound].as_f64().expect("a bound"));
+    assert!(low < 1.0 && 1.0 < high, "all subjects were denied: {compared}");
     let adopted = json!({ "name": "trial", "count_by": ["user"], "limits": window(20) });
     tenant.put_settled(&rule, &adopted).await;
     let mut left = 0;
     for user in 0..20 {
         let check = json!({ "attributes": { "user": format!("u{user}") } });
-        left += admissions(&tenant, check).await;
+        left += admissions(&tenant, check).await as u64;
     }
     assert_eq!(left, 10 * counts[&10], "those of a have ten more, those of b none");
 }

@@ -45,6 +45,7 @@ mod change;
 mod deferred;
 mod error;
 mod etag;
+mod experiment;
 mod housekeeping;
 mod input;
 mod listing;

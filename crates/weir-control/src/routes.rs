@@ -167,6 +167,7 @@ fn stats() -> OpenApiRouter<ControlState> {
     OpenApiRouter::new()
         .routes(routes!(stats::series::series))
         .routes(routes!(stats::rules::rules))
+        .routes(routes!(rules::segments::segments))
         .routes(routes!(stats::summary::summary))
         .routes(routes!(stats::top::top))
         .routes(routes!(stats::denials::list))

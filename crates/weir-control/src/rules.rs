@@ -22,6 +22,7 @@ pub(crate) mod list;
 pub(crate) mod read;
 pub(crate) mod revert;
 pub(crate) mod revisions;
+pub(crate) mod segments;
 pub(crate) mod update;
 
 /// The rules beside one that is written into its namespace.

@@ -12,6 +12,7 @@ pub(crate) mod status;
 pub(crate) mod suggest;
 mod trace;
 mod traffic;
+mod variants;
 
 /// The longest body. A trace is longer in JSON than as text.
 pub(crate) const BODY_BYTES_MAX: usize = TRACE_BYTES_MAX * 6 / 5;

@@ -11,7 +11,7 @@ use weir_wire::time::DateTime;
 pub(crate) mod denials;
 pub(crate) mod events;
 pub(crate) mod live;
-mod range;
+pub(crate) mod range;
 pub(crate) mod rules;
 pub(crate) mod series;
 pub(crate) mod summary;
@@ -19,6 +19,7 @@ pub(crate) mod top;
 
 /// The time of the statistics.
 #[derive(Debug, Clone, Copy, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct TimeQuery {
     /// The start, RFC 3339; default: an hour before the end.
@@ -34,7 +35,7 @@ fn parse_rule(id: Option<String>) -> Result<Option<RuleId>, Problem> {
     id.map(|id| id.parse().map_err(invalid)).transpose()
 }
 
-fn counts(counts: &TallyCounts) -> Counts {
+pub(crate) fn counts(counts: &TallyCounts) -> Counts {
     Counts {
         allowed: counts.allowed,
         denied: counts.denied,

@@ -1,4 +1,4 @@
-//! Overrides: other limits, or none, for one subject of a rule until an expiry.
+//! Overrides: other limits, or none, for one subject of a rule between two times.
 //!
 //! A subject is named by the rule's `count_by` attributes; `*` as a value stands for any. The most
 //! exact one wins: fewest stars, then the star that stands latest in `count_by`.
@@ -26,6 +26,8 @@ pub struct OverrideDraft {
     pub subject: BTreeMap<String, String>,
     /// The effect, in place of the rule's limits.
     pub effect: EffectDraft,
+    /// The time from which the override has an effect. `None`: at once.
+    pub starts_at: Option<Timestamp>,
 }
 
 /// The effect of an override as written.
@@ -44,6 +46,7 @@ pub enum EffectDraft {
 pub struct Override {
     subject: Vec<Option<String>>,
     effect: Effect,
+    starts_at: Option<Timestamp>,
 }
 
 /// The effect of an override.
@@ -75,6 +78,8 @@ pub struct Active {
     pub id: OverrideId,
     /// The effect.
     pub effect: Effect,
+    /// The time from which the override has an effect.
+    pub starts_at: Option<Timestamp>,
     /// The time from which the override has no effect.
     pub expires_at: Option<Timestamp>,
 }
@@ -103,7 +108,8 @@ impl Override {
                 Effect::Limits(limits.into())
             }
         };
-        if wrong.is_empty() { Ok(Self { subject, effect }) } else { Err(wrong) }
+        let starts_at = draft.starts_at;
+        if wrong.is_empty() { Ok(Self { subject, effect, starts_at }) } else { Err(wrong) }
     }
 
     /// The digest of its subject, stars included: at most one override of a rule has it.
@@ -126,7 +132,8 @@ impl Override {
 
 impl Active {
     fn is_in_force(&self, now: Timestamp) -> bool {
-        self.expires_at.is_none_or(|expires_at| now < expires_at)
+        let begun = self.starts_at.is_none_or(|starts_at| starts_at <= now);
+        begun && self.expires_at.is_none_or(|expires_at| now < expires_at)
     }
 }
 
@@ -143,7 +150,8 @@ impl Overrides {
                 table.masks.push(mask);
             }
             let key = found.subject_key(rule);
-            table.by_subject.insert(key, Active { id, effect: found.effect, expires_at });
+            let Override { effect, starts_at, .. } = found;
+            table.by_subject.insert(key, Active { id, effect, starts_at, expires_at });
         }
         table.masks.sort_unstable_by_key(|mask| (mask.count_ones(), *mask));
         Self((!table.masks.is_empty()).then(|| table.into()))

@@ -26,7 +26,11 @@ const RESERVED: u128 = (u64::MAX as u128) << 64;
 
 /// The id that counts the checks that no rule counted because this attribute was missing.
 pub fn missing_attribute_rule(attribute: &str) -> RuleId {
-    let hash = fnv1a(BASIS, attribute.as_bytes());
+    reserved_rule(fnv1a(BASIS, attribute.as_bytes()))
+}
+
+/// The id that no rule has and that this hash chooses; none of the constants above.
+pub(crate) fn reserved_rule(hash: u64) -> RuleId {
     RuleId::from_u128(RESERVED | u128::from(hash >> 1))
 }
 
@@ -39,6 +43,7 @@ pub fn is_reserved(id: RuleId) -> bool {
 mod tests {
     use super::*;
     use crate::ceilings::TENANT_RATE_RULE;
+    use crate::rule::Segment;
 
     #[test]
     fn ids_differ_and_are_no_ids_of_rules() {
@@ -48,6 +53,10 @@ mod tests {
             UNKNOWN_NAMESPACE_RULE,
             missing_attribute_rule("user"),
             missing_attribute_rule("ip"),
+            Segment::Variant("a").id(UNMATCHED_RULE),
+            Segment::Variant("b").id(UNMATCHED_RULE),
+            Segment::Class("a").id(UNMATCHED_RULE),
+            Segment::Variant("a").id(TENANT_RATE_RULE),
         ];
         for (at, id) in ids.iter().enumerate() {
             assert!(is_reserved(*id) && !ids[..at].contains(id), "{id}");

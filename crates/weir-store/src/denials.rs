@@ -43,6 +43,17 @@ pub struct DenialRow {
     pub stands_for: u32,
 }
 
+/// A subject that a rule denied.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeniedSubject {
+    /// The attributes that the rule counts by.
+    pub subject: Value,
+    /// Whether the rule would have denied it, in shadow mode.
+    pub shadow: bool,
+    /// Whether each of its entries represents one check.
+    pub complete: bool,
+}
+
 /// Restricts a list of denied checks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DenialFilter {
@@ -122,6 +133,47 @@ impl<'t> Denials<'t> {
         .execute(self.conn)
         .await?;
         Ok(())
+    }
+
+    /// Returns the time of the oldest entry of a tenant.
+    pub async fn oldest(self, tenant_id: TenantId) -> Result<Option<Timestamp>, StoreError> {
+        let found = sqlx::query_scalar!(
+            "-- denials.oldest
+            SELECT at FROM denials WHERE tenant_id = $1 ORDER BY id LIMIT 1",
+            uuid(tenant_id.to_u128()),
+        );
+        Ok(found.fetch_optional(self.conn).await?.map(timestamp))
+    }
+
+    /// Lists the different subjects that a rule denied between two times, at most `limit`.
+    pub async fn subjects(
+        self,
+        tenant_id: TenantId,
+        rule_id: RuleId,
+        (from, to): (Timestamp, Timestamp),
+        limit: u32,
+    ) -> Result<Vec<DeniedSubject>, StoreError> {
+        let rows = sqlx::query!(
+            r#"-- denials.subjects
+            SELECT subject AS "subject!", shadow AS "shadow!", bool_and(stands_for = 1) AS "complete!"
+            FROM denials
+            WHERE tenant_id = $1 AND rule_id = $2 AND id >= $3 AND id < $4
+            GROUP BY subject, shadow
+            LIMIT $5"#,
+            uuid(tenant_id.to_u128()),
+            uuid(rule_id.to_u128()),
+            uuid(DenialId::new(from, 0).to_u128()),
+            uuid(DenialId::new(to, 0).to_u128()),
+            i64::from(limit),
+        )
+        .fetch_all(self.conn)
+        .await?;
+        let subjects = rows.into_iter().map(|row| DeniedSubject {
+            subject: row.subject,
+            shadow: row.shadow,
+            complete: row.complete,
+        });
+        Ok(subjects.collect())
     }
 
     /// Lists the denied checks of a tenant, newest first.

@@ -15,6 +15,7 @@ mod flush;
 mod rules;
 mod slots;
 mod steps;
+mod totals;
 mod unmatched;
 
 pub use counts::{Counted, TallyCounts};

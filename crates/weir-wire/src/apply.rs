@@ -109,6 +109,9 @@ pub struct ApplyOverride {
     /// `allow`: the rule does not limit this subject; `deny`: it refuses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<Action>,
+    /// The time from which the override applies, earlier than `expires_at`; left out: at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starts_at: Option<DateTime>,
     /// The time from which the rule's own limits apply again. An override whose time has passed is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<DateTime>,
@@ -226,6 +229,7 @@ impl ApplyOverride {
             subject: body.subject,
             limits: body.limits,
             action: body.action,
+            starts_at: body.starts_at,
             expires_at: body.expires_at,
             reason: body.reason,
         }
@@ -238,6 +242,7 @@ impl ApplyOverride {
             subject: self.subject.clone(),
             limits: self.limits.clone(),
             action: self.action,
+            starts_at: self.starts_at,
             expires_at: self.expires_at,
             reason: self.reason.clone(),
         }

@@ -26,6 +26,9 @@ pub struct OverrideBody {
     /// `allow`: the rule does not limit this subject; `deny`: it refuses it.
     #[serde(default)]
     pub action: Option<Action>,
+    /// The time from which the override applies, earlier than `expires_at`; left out: at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starts_at: Option<DateTime>,
     /// The time from which the rule's own limits apply again.
     #[serde(default)]
     pub expires_at: Option<DateTime>,
@@ -145,7 +148,12 @@ impl OverrideBody {
         {
             return Err(vec![FieldProblem::new("reason", why)]);
         }
-        let draft = OverrideDraft { subject: self.subject.clone(), effect };
+        if self.starts_at.zip(self.expires_at).is_some_and(|(start, end)| end.0 <= start.0) {
+            let reason = "must be earlier than `expires_at`";
+            return Err(vec![FieldProblem::new("starts_at", reason)]);
+        }
+        let starts_at = self.starts_at.map(|time| time.0);
+        let draft = OverrideDraft { subject: self.subject.clone(), effect, starts_at };
         Override::parse(draft, rule).map_err(FieldProblem::list)
     }
 }

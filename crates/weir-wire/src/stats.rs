@@ -10,8 +10,10 @@ use serde::{Deserialize, Serialize};
 use crate::time::DateTime;
 
 mod events;
+mod segments;
 
 pub use events::{EVENTS_MAX, Event, EventKind, Events};
+pub use segments::{Comparison, RuleSegments, SUBJECTS_COUNTED_MAX, SegmentCounts, SegmentKind};
 
 /// The most points of one series.
 pub const POINTS_MAX: usize = 2_000;

@@ -1,11 +1,18 @@
 //! `cargo xtask test`: every check and every test, the cheapest first. The last line printed is cargo's own summary.
+//!
+//! Three steps that take minutes are left out, by name, while nothing that they stand on has changed since they passed in this
+//! folder. With `CI` in the environment, and in a fresh clone, all run.
 
-use anyhow::Result;
+use std::path::PathBuf;
+use std::process::Command;
+use std::{env, fs};
+
+use anyhow::{Context as _, Result};
 
 use crate::bench::instructions;
 use crate::dashboard::{self, wasm_cargo};
 use crate::setup::{self, Purpose};
-use crate::workspace::{EMBED, Mode, Workspace, call, step};
+use crate::workspace::{EMBED, Mode, Workspace, call, capture, fingerprint, step};
 use crate::{
     chart, checkers, clients, dependencies, guide, image, layers, openapi, pages, protos, sqlx,
     tidy,
@@ -20,7 +27,7 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     step("dependencies", || dependencies::run(workspace))?;
     step("unused dependencies", || checkers::unused_dependencies(workspace))?;
     step("Lua", || checkers::lua(workspace))?;
-    step("chart", || chart::run(workspace))?;
+    unless_passed(workspace, "chart", &CHART, || chart::run(workspace))?;
     dashboard::run(workspace)?;
     step("lints", || {
         call(workspace.cargo().args([
@@ -44,9 +51,74 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     let weir = step("server and tests", || workspace.build_all())?;
     step("pages in the server", || pages::check(&weir))?;
     step("API documents", || openapi::run(workspace, &weir, Mode::Check))?;
-    step("image", || image::run(workspace, &weir))?;
-    step("clients", || clients::run(workspace, &weir, &[]))?;
+    unless_passed(workspace, "image", &IMAGE, || image::run(workspace, &weir))?;
+    unless_passed(workspace, "clients", &CLIENTS, || clients::run(workspace, &weir, &[]))?;
     println!("== tests");
     let tests = ["test", "--workspace", "--no-fail-fast"];
     call(workspace.cargo().args(tests).args(EMBED).env("WEIR_BIN", weir))
+}
+
+/// What the steps stand on. The server contains the dashboard, the guide and the migrations.
+const CHART: [&str; 3] = ["deploy/chart", "crates/xtask", "crates/weir-server"];
+const IMAGE: [&str; 8] = [
+    "Dockerfile",
+    "docker-compose.yml",
+    "deploy",
+    "crates",
+    "frontend",
+    "docs",
+    "migrations",
+    "Cargo.lock",
+];
+const CLIENTS: [&str; 6] = ["clients", "examples", "crates", "migrations", "openapi", "Cargo.lock"];
+
+/// Runs a step unless it passed here with the same files.
+fn unless_passed(
+    workspace: &Workspace,
+    what: &str,
+    inputs: &[&str],
+    action: impl FnOnce() -> Result<()>,
+) -> Result<()> {
+    let passed = Passed::of(workspace, what, inputs)?;
+    if env::var_os("CI").is_none() && passed.is_recorded() {
+        println!("== {what}: left out, because it passed with these files");
+        return Ok(());
+    }
+    step(what, action)?;
+    passed.record()
+}
+
+/// The record that a step passed.
+struct Passed {
+    file: PathBuf,
+    inputs: String,
+}
+
+impl Passed {
+    fn of(workspace: &Workspace, what: &str, inputs: &[&str]) -> Result<Self> {
+        let mut list = Command::new("git");
+        list.current_dir(&workspace.root);
+        list.args(["ls-files", "--cached", "--others", "--exclude-standard", "--"]).args(inputs);
+        let mut parts = Vec::new();
+        for name in capture(&mut list)?.lines() {
+            let path = workspace.path(name);
+            // A deleted file is listed until the commit.
+            if path.is_file() {
+                parts.push(name.as_bytes().to_vec());
+                parts.push(fs::read(&path).with_context(|| format!("read {name}"))?);
+            }
+        }
+        let root = fingerprint([workspace.root.as_os_str().as_encoded_bytes()]);
+        let file = workspace.cache.join("passed").join(root).join(what);
+        Ok(Self { file, inputs: fingerprint(parts.iter().map(Vec::as_slice)) })
+    }
+
+    fn is_recorded(&self) -> bool {
+        fs::read_to_string(&self.file).is_ok_and(|text| text == self.inputs)
+    }
+
+    fn record(&self) -> Result<()> {
+        fs::create_dir_all(self.file.parent().context("the record has a folder")?)?;
+        fs::write(&self.file, &self.inputs).context("write the record")
+    }
 }

@@ -19,7 +19,7 @@ local function weir(txn)
   }
   txn:set_var("txn.weir_status", answer and answer.status or 0)
   local headers = answer and answer.headers or {}
-  local names = { weir_retry = "retry-after", weir_limit = "ratelimit", weir_policy = "ratelimit-policy" }
+  local names = { weir_retry = "retry-after", weir_limit = "ratelimit", weir_policy = "ratelimit-policy", weir_over = "x-ratelimit-over" }
   for variable, name in pairs(names) do
     local values = headers[name]
     if values then

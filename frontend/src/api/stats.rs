@@ -1,6 +1,6 @@
 //! Statistics.
 
-use weir_wire::stats::{Denials, Events, RulesSeries, Series, Summary, Top};
+use weir_wire::stats::{Denials, Events, RuleSegments, RulesSeries, Series, Summary, Top};
 
 use super::{Answer, Api};
 use crate::browser;
@@ -59,6 +59,12 @@ impl Api {
             about.tenant
         );
         self.read(path)
+    }
+
+    /// The decisions of a rule by variant, by share of subjects and by class.
+    pub fn rule_segments(self, about: &StatsScope, rule: &str) -> Answer<RuleSegments> {
+        let query = about.query();
+        self.read(format!("/tenants/{}/rules/{rule}/segments?{query}", about.tenant))
     }
 
     /// The changes, alerts and outages that explain the statistics, the newest first.

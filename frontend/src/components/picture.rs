@@ -135,6 +135,15 @@ fn drawing(
         let Some(along) = pointer_position(&event, WIDTH) else { return };
         put.run((along.saturating_sub(MARGIN) * SLICES / (WIDTH - 2 * MARGIN)).min(SLICES - 1));
     };
+    let class_line = |(class, level): &(String, u64)| {
+        let top = y.place(*level);
+        let text = format!("{class}: up to {}", grouped(*level));
+        view! {
+            <line class="full" x1=MARGIN x2=WIDTH - MARGIN y1=top y2=top />
+            <text class="end" x=WIDTH - MARGIN - 4 y=top.saturating_sub(4)>{text}</text>
+        }
+    };
+    let classes: Vec<_> = picture.classes.iter().map(class_line).collect();
     let full = format!("Limit: {}", grouped(picture.limit));
     let label =
         format!("Allowed and denied requests, and the level of the counter. {}", picture.summary());
@@ -145,6 +154,7 @@ fn drawing(
             {boundaries}
             <line class="full" x1=MARGIN x2=WIDTH - MARGIN y1=CEILING y2=CEILING />
             <text x=MARGIN + 4 y=CEILING - 6>{full}</text>
+            {classes}
             {ticks}
             <g class="playhead">
                 <rect x=MARGIN y=ADMITTED_ROW width=WIDTH - 2 * MARGIN height=GROUND - ADMITTED_ROW />

@@ -6,6 +6,7 @@ mod editor;
 mod limits;
 mod matching;
 mod outcome;
+mod week;
 
 use leptos::prelude::*;
 use weir_wire::words::Action;

@@ -24,10 +24,12 @@ pub fn differences(
     b: &OverrideBody,
     time: impl Fn(DateTime) -> String,
 ) -> Vec<Difference> {
+    let starts = |body: &OverrideBody| body.starts_at.map_or_else(|| "at once".to_owned(), &time);
     let ends = |body: &OverrideBody| body.expires_at.map_or_else(|| "never".to_owned(), &time);
     let all = [
         ("Subject", subject::label(&a.subject), subject::label(&b.subject)),
         ("Effect", effect(a), effect(b)),
+        ("Starts", starts(a), starts(b)),
         ("Expires", ends(a), ends(b)),
         ("Reason", a.reason.clone().unwrap_or_default(), b.reason.clone().unwrap_or_default()),
     ];

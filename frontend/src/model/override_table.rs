@@ -1,6 +1,6 @@
 //! Overrides as CSV: one per line, with a column for each attribute of the subjects.
 //!
-//! `namespace, rule, action, limits, expires_at, reason, subject.user`. `action` is `allow`, `deny`, or empty for
+//! `namespace, rule, action, limits, starts_at, expires_at, reason, subject.user`. `action` is `allow`, `deny`, or empty for
 //! limits. `limits` is the JSON of the API, or a number that replaces the limit of a rule with a single limit.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -80,11 +80,12 @@ pub fn write(overrides: &[OverrideAnswer], rules: &[RuleAnswer]) -> String {
             Some(action @ (Action::Allow | Action::Deny)) => action.as_str(),
             _ => "",
         };
-        let expires_at = body.expires_at.map(DateTime::text).unwrap_or_default();
+        let [starts_at, expires_at] =
+            [body.starts_at, body.expires_at].map(|at| at.map(DateTime::text).unwrap_or_default());
         let reason = body.reason.as_deref().unwrap_or_default();
         let subject =
             attributes.iter().map(|name| body.subject.get(*name).map_or("", String::as_str));
-        let cells = [namespace, name, action, &limits, &expires_at, reason];
+        let cells = [namespace, name, action, &limits, &starts_at, &expires_at, reason];
         csv::write(cells.into_iter().chain(subject), &mut text);
     }
     text
@@ -171,16 +172,17 @@ impl Columns {
                 ));
             }
         };
-        let expires_at = match named("expires_at") {
-            "" => None,
-            text => Some(time(text).ok_or(NO_TIME)?),
+        let at = |name: &str| match named(name) {
+            "" => Ok(None),
+            text => time(text).map(Some).ok_or_else(|| format!("{name} {NO_TIME}")),
         };
         let body = OverrideBody {
             rule_id: found.id.clone(),
             subject: subject.filter(|(_, value)| !value.is_empty()).collect(),
             limits: limits(named("limits"), &found.rule.limits, action)?,
             action,
-            expires_at,
+            starts_at: at("starts_at")?,
+            expires_at: at("expires_at")?,
             reason: Some(named("reason").to_owned()).filter(|reason| !reason.is_empty()),
         };
         body.parse(rule).map_err(|wrong| problem_text(&wrong))?;
@@ -231,9 +233,11 @@ fn problem_text(wrong: &[FieldProblem]) -> String {
 }
 
 const SUBJECT: &str = "subject.";
-const NAMED_COLUMNS: [&str; 6] = ["namespace", "rule", "action", "limits", "expires_at", "reason"];
-const COLUMNS: &str = "namespace, rule, action, limits, expires_at, reason, subject.<attribute>";
-const NO_TIME: &str = "expires_at must be a time, for example 2026-12-31T23:59:59Z";
+const NAMED_COLUMNS: [&str; 7] =
+    ["namespace", "rule", "action", "limits", "starts_at", "expires_at", "reason"];
+const COLUMNS: &str =
+    "namespace, rule, action, limits, starts_at, expires_at, reason, subject.<attribute>";
+const NO_TIME: &str = "must be a time, for example 2026-12-31T23:59:59Z";
 
 #[cfg(test)]
 mod tests;

@@ -11,7 +11,7 @@ use weir_domain::counter::{CounterName, CounterPart};
 use weir_domain::decide::{Counters, decide};
 use weir_domain::id::{RuleId, TenantId};
 use weir_domain::request::Operation;
-use weir_domain::rule::Rule;
+use weir_domain::rule::{Rule, keep_units};
 use weir_domain::subject::SubjectKey;
 use weir_domain::time::Micros;
 
@@ -56,6 +56,8 @@ pub struct Picture {
     pub worst: u64,
     /// The shortest possible length of the window.
     pub stretch_ms: u64,
+    /// The classes that leave units free, and the level of the counter up to which each passes.
+    pub classes: Vec<(String, u64)>,
     /// A sentence on simplifications of the picture; mostly empty.
     note: &'static str,
 }
@@ -79,6 +81,13 @@ pub const SLICES: u64 = 12;
 const DOTS_PER_LIMIT: u64 = 24;
 const LEVEL_SAMPLES: u64 = 120;
 
+/// The level of a limit up to which each class passes that leaves units of it free.
+fn classes(rule: &Rule, limit: u64) -> Vec<(String, u64)> {
+    let keep = rule.draft().priority.map(|priority| priority.keep).unwrap_or_default();
+    let keep = keep.into_iter().filter(|(_, share)| *share > 0);
+    keep.map(|(class, share)| (class, limit - keep_units(share, limit))).collect()
+}
+
 impl Picture {
     /// Simulates a rule with limits; `by_hand` are places below [`SLICES`]. `None` without limits.
     pub fn of(rule: &Rule, pattern: Pattern, by_hand: &[u64]) -> Option<Self> {
@@ -93,9 +102,9 @@ impl Picture {
         let stretch_ms = algorithm.shortest_window_ms();
         let note = algorithm.drawing_note();
         let worst = most_in(rule, stretch_ms * 1000, cost);
-        let (dots, level) = (Vec::new(), Vec::new());
+        let (dots, level, classes) = (Vec::new(), Vec::new(), classes(rule, limit));
         let mut picture =
-            Self { window_ms, limit, cost, dots, level, most: 0, worst, stretch_ms, note };
+            Self { window_ms, limit, cost, dots, level, most: 0, worst, stretch_ms, classes, note };
         picture.run(rule, shown, &times);
         picture.most = picture.most_in_a_window();
         Some(picture)

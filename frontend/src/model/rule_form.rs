@@ -5,6 +5,7 @@
 
 mod controls;
 mod limit_row;
+mod variants;
 
 use serde::{Deserialize, Serialize};
 use weir_domain::draft;
@@ -18,6 +19,7 @@ use weir_wire::words::{Action, Consistency, Mode, OnStoreFailure, Op, Over};
 use crate::model::duration::{DurationInput, Unit};
 pub use controls::ControlsForm;
 pub use limit_row::LimitRow;
+pub use variants::VariantRow;
 
 /// The input of the rule editor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +40,9 @@ pub struct RuleForm {
     pub over: Over,
     #[serde(default)]
     pub controls: ControlsForm,
+    /// The variants of an experiment; with none, the limits are those of all subjects.
+    #[serde(default)]
+    pub variants: Vec<VariantRow>,
     next_row: u32,
 }
 
@@ -70,9 +75,10 @@ impl RuleForm {
             consistency: Consistency::Exact,
             over: Over::Deny,
             controls: ControlsForm::default(),
+            variants: Vec::new(),
             next_row: 0,
         };
-        form.add_limit();
+        form.add_limit(0);
         form
     }
 
@@ -97,13 +103,14 @@ impl RuleForm {
             let row = form.row();
             form.conditions.push(ConditionRow::of(row, condition));
         }
-        if !rule.limits.is_empty() {
+        if !rule.limits.is_empty() || !rule.variants.is_empty() {
             form.limits.clear();
         }
         for limit in &rule.limits {
             let row = form.row();
             form.limits.push(LimitRow::of(row, limit));
         }
+        form.take_variants(rule);
         form
     }
 
@@ -118,17 +125,17 @@ impl RuleForm {
         });
     }
 
-    /// Adds a limit.
-    pub fn add_limit(&mut self) {
+    /// Adds a limit of a variant; of all subjects for 0.
+    pub fn add_limit(&mut self, variant: u32) {
         let row = self.row();
-        self.limits.push(LimitRow::new(row));
+        self.limits.push(LimitRow { variant, ..LimitRow::new(row) });
     }
 
     /// Puts a limit into a row.
     pub fn put_limit(&mut self, row: u32, limit: &LimitBody) {
         if let Some(place) = self.limits.iter_mut().find(|limit| limit.row == row) {
-            let count_denied = place.count_denied;
-            *place = LimitRow { count_denied, ..LimitRow::of(row, limit) };
+            let (variant, count_denied) = (place.variant, place.count_denied);
+            *place = LimitRow { variant, count_denied, ..LimitRow::of(row, limit) };
         }
     }
 
@@ -142,13 +149,10 @@ impl RuleForm {
                 1
             })
         });
-        let has_own_limits = limited && self.controls.variants.is_empty();
-        let limits = if has_own_limits { self.limits.as_slice() } else { &[] };
-        let limits = limits
-            .iter()
-            .enumerate()
-            .map(|(at, row)| row.read(&format!("limits[{at}]"), &mut wrong))
-            .collect();
+        let limits = self.limits_of(0).filter(|_| limited).enumerate();
+        let limits =
+            limits.map(|(at, row)| row.read(&format!("limits[{at}]"), &mut wrong)).collect();
+        let variants = if limited { self.read_variants(&mut wrong) } else { Vec::new() };
         let mut body = RuleBody {
             namespace: self.namespace.trim().to_owned(),
             name: self.name.trim().to_owned(),
@@ -158,6 +162,7 @@ impl RuleForm {
             action: self.action,
             mode: self.mode,
             limits,
+            variants,
             block_ms: block_ms.map(BlockBody::One),
             on_store_failure: self.on_store_failure,
             consistency: if limited { self.consistency } else { Consistency::Exact },
@@ -217,15 +222,23 @@ impl RuleForm {
         any.then(|| counted.iter().map(counted_text).collect::<Vec<_>>().join(", "))
     }
 
-    /// The rule to simulate, from the limits alone: other fields can be invalid, and `count_by` makes no difference to
+    /// The rule to simulate, from the limits alone, with variants those of the first one: other fields can be invalid, and `count_by` makes no difference to
     /// one subject.
     pub fn for_picture(&self) -> Option<Rule> {
-        let mut bare = Self { limits: self.limits.clone(), ..Self::new() };
+        let first = self.variants.first().map_or(0, |variant| variant.row);
+        let limits = self.limits_of(first).map(|limit| LimitRow { variant: 0, ..limit.clone() });
+        let mut bare = Self { limits: limits.collect(), ..Self::new() };
         "drawn".clone_into(&mut bare.name);
         (bare.action, bare.blocks) = (self.action, self.blocks);
         bare.block.clone_from(&self.block);
-        let (body, wrong) = bare.read();
-        if wrong.is_empty() { body.parse().ok() } else { None }
+        let mut classed = bare.clone();
+        classed.controls.class_attribute.clone_from(&self.controls.class_attribute);
+        classed.controls.classes.clone_from(&self.controls.classes);
+        let drawn = |form: Self| {
+            let (body, wrong) = form.read();
+            if wrong.is_empty() { body.parse().ok() } else { None }
+        };
+        drawn(classed).or_else(|| drawn(bare))
     }
 
     fn row(&mut self) -> u32 {

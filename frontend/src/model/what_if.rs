@@ -1,7 +1,8 @@
 //! Texts for what-if runs.
 
 use weir_wire::simulate::{
-    Interval, RecordedNamespace, SimulateAnswer, TRACE_BYTES_MAX, TraceBody, TraceFormat,
+    Interval, RecordedNamespace, SimulateAnswer, SimulatedVariant, TRACE_BYTES_MAX, TraceBody,
+    TraceFormat,
 };
 
 use crate::model::number::{grouped, quantity};
@@ -117,6 +118,41 @@ fn between(interval: Interval) -> String {
     if low == high { low } else { format!("{low} to {high}") }
 }
 
+/// What a variant would deny if all subjects had it, and how long an experiment beside the first one needs.
+pub fn variant(variant: &SimulatedVariant, all: &[SimulatedVariant]) -> String {
+    let SimulatedVariant { name, denied, subjects_denied, needed_s } = variant;
+    let [subjects, denied] =
+        [subjects_denied, denied].map(|count| usize::try_from(*count).unwrap_or(usize::MAX));
+    let denied = format!(
+        "{name} for all would deny {} of {}",
+        quantity(denied, "check", "checks"),
+        quantity(subjects, "subject", "subjects")
+    );
+    let Some(first) = all.first().filter(|first| first.name != *name) else {
+        return format!("{denied}.");
+    };
+    let first = &first.name;
+    match needed_s {
+        Some(seconds) => format!(
+            "{denied}. At this traffic an experiment needs about {} to tell it from {first}.",
+            about(*seconds)
+        ),
+        None => format!(
+            "{denied}. That is as many subjects as {first}, so an experiment cannot tell them apart."
+        ),
+    }
+}
+
+/// A time in whole minutes, hours or days, rounded up.
+fn about(seconds: u64) -> String {
+    let (count, one, many) = match seconds {
+        0..7_200 => (seconds.div_ceil(60), "minute", "minutes"),
+        7_200..172_800 => (seconds.div_ceil(3_600), "hour", "hours"),
+        _ => (seconds.div_ceil(86_400), "day", "days"),
+    };
+    quantity(usize::try_from(count).unwrap_or(usize::MAX), one, many)
+}
+
 /// A percentage, with one decimal below 10 %.
 fn percent(share: f64) -> String {
     let percent = share * 100.0;
@@ -165,8 +201,25 @@ mod tests {
                 change: None,
                 method: String::new(),
             },
+            variants: Vec::new(),
             warnings: Vec::new(),
         }
+    }
+
+    #[test]
+    fn variants_say_how_long_an_experiment_needs() {
+        let of = |name: &str, subjects_denied, needed_s| SimulatedVariant {
+            name: name.to_owned(),
+            denied: 1_200,
+            subjects_denied,
+            needed_s,
+        };
+        let all = [of("a", 1, None), of("b", 20, Some(200_000)), of("c", 1, None)];
+        let texts = all.each_ref().map(|one| variant(one, &all));
+        assert_eq!(texts[0], "a for all would deny 1,200 checks of 1 subject.");
+        assert!(texts[1].ends_with("an experiment needs about 3 days to tell it from a."));
+        assert!(texts[2].ends_with("an experiment cannot tell them apart."));
+        assert_eq!([60, 7_200].map(about), ["1 minute", "2 hours"]);
     }
 
     #[test]

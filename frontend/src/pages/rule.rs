@@ -2,6 +2,7 @@
 
 mod definition;
 mod revisions;
+mod segments;
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -28,6 +29,7 @@ use crate::model::labels;
 use crate::model::number::quantity;
 use crate::model::owners;
 use crate::model::request_link::{request_link, sample_request};
+use crate::model::segments::has_segments;
 use crate::pages::published::UndoneChanges;
 use crate::pages::rollout::RolloutStatus;
 use crate::pages::rules::{ModeDialog, ModeMenu, RuleState, last_hour};
@@ -37,6 +39,7 @@ use crate::pages::traffic::{
 };
 use definition::Definition;
 use revisions::Revisions;
+use segments::Segments;
 
 /// The tabs, in their order.
 const TABS: [&str; 3] = ["Traffic", "Definition", "History"];
@@ -57,7 +60,7 @@ pub fn RulePage() -> impl IntoView {
             let panel = Callback::new(move |tab| {
                 let data = shown.get_value();
                 match tab {
-                    0 => view! { <RuleTraffic id=data.id /> }.into_any(),
+                    0 => view! { <RuleTraffic rule=data /> }.into_any(),
                     1 => view! { <Definition rule=data /> }.into_any(),
                     _ => view! { <Revisions now=data rule /> }.into_any(),
                 }
@@ -178,10 +181,13 @@ fn OverridesOf(id: String) -> impl IntoView {
 
 /// The decisions of the rule.
 #[component]
-fn RuleTraffic(id: String) -> impl IntoView {
+fn RuleTraffic(rule: RuleAnswer) -> impl IntoView {
     let time = time_in_url();
     let (tenant, namespace) = (expect_context::<TenantId>(), Signal::stored(String::new()));
-    let traffic = Traffic::fetch(Some(id), TrafficFilter { tenant, namespace, time });
+    let filter = TrafficFilter { tenant, namespace, time };
+    let traffic = Traffic::fetch(Some(rule.id.clone()), filter);
+    let segments =
+        has_segments(&rule.rule).then(|| view! { <Segments rule=rule.clone() filter /> });
     view! {
         <section class="stack" aria-labelledby="traffic-heading">
             <div class="page-head">
@@ -190,6 +196,7 @@ fn RuleTraffic(id: String) -> impl IntoView {
             </div>
             {show_latest_shaped(traffic.summary, Skeleton::Tiles, |summary| view! { <Totals summary /> })}
             <TrafficChart traffic time />
+            {segments}
             <TopSubjects traffic />
             <LatestDenials traffic />
         </section>

@@ -13,6 +13,7 @@ pub async fn ask(kind: Kind) {
     retry_after_can_be_obeyed(fixture).await;
     spoofed_headers_change_nothing(fixture).await;
     constant_ids_change_nothing(fixture).await;
+    reports_reach_the_application(fixture).await;
     unlimited_requests_have_no_headers(fixture).await;
     queries_change_nothing(fixture).await;
     parameters_and_segments_are_counted(fixture).await;
@@ -124,6 +125,18 @@ async fn constant_ids_change_nothing(fixture: &Fixture) {
         fixture.get("/constant", &ids).await.expect(200);
     }
     fixture.get("/constant", &ids).await.expect(429);
+}
+
+/// The application learns which report a request exceeds, beside a limit and without one, and never from the client.
+async fn reports_reach_the_application(fixture: &Fixture) {
+    let forged = [("x-ratelimit-over", "forged")];
+    let over = |reply: &Reply| reply.body["x-ratelimit-over"].as_str().map(str::to_owned);
+    let below = fixture.get("/over", &forged).await.expect(200);
+    assert_eq!(over(&below), None);
+    for path in ["/over", "/over-alone"] {
+        let above = fixture.get(path, &forged).await.expect(200);
+        assert_eq!(over(&above).as_deref(), Some("loud"), "{path}: {}", above.body);
+    }
 }
 
 async fn unlimited_requests_have_no_headers(fixture: &Fixture) {

@@ -182,6 +182,19 @@ async fn callers_of_two_gates_share_one_exact_limit() {
 }
 
 #[tokio::test]
+async fn report_names_its_rule_to_the_application_and_no_client_can() {
+    let mut loud = rule("loud", &["user"], 1);
+    loud["mode"] = json!("report");
+    let (fixture, _) = Fixture::start(1, &[loud]).await;
+    for expected in [None, Some("loud")] {
+        let url = format!("{}/page", fixture.envoys[0].url);
+        let request = fixture.tenant.http.request(Method::GET, &url).header("x-user", "ada");
+        let reply = send(request.header("x-ratelimit-over", "forged")).await.expect(200);
+        assert_eq!(reply.body["x-ratelimit-over"].as_str(), expected, "{}", reply.body);
+    }
+}
+
+#[tokio::test]
 async fn denial_reaches_the_client_and_takes_nothing_of_other_descriptors() {
     let rules = [rule("per-path", &["ip", "path"], 1), rule("per-user", &["user"], 9)];
     let (fixture, _) = Fixture::start(1, &rules).await;

@@ -36,8 +36,9 @@ pub(crate) fn summary(
         },
         (Some("override"), one, other) => {
             let body: OverrideBody = read(one.or(other)?)?;
+            let from = body.starts_at.map(|at| format!(" from {}", time(at))).unwrap_or_default();
             let until = body.expires_at.map(|at| format!(" until {}", time(at)));
-            vec![effect(&body) + &until.unwrap_or_default()]
+            vec![effect(&body) + &from + &until.unwrap_or_default()]
         }
         (_, Some(before), Some(after)) => fields::differences(before, after),
         _ => Vec::new(),
@@ -105,6 +106,8 @@ fn override_differences(before: &OverrideBody, after: &OverrideBody) -> Vec<Stri
         (Some(one), Some(other)) => parts.lists((one, other), |_, _| true, limit, limit_change),
         _ => parts.texts("effect", &effect(before), &effect(after)),
     }
+    let starts = |body: &OverrideBody| body.starts_at.map_or_else(|| "at once".to_owned(), time);
+    parts.texts("starts", &starts(before), &starts(after));
     let ends = |body: &OverrideBody| body.expires_at.map_or_else(|| "never".to_owned(), time);
     parts.texts("expires", &ends(before), &ends(after));
     if before.reason != after.reason {

@@ -24,6 +24,7 @@ use super::recorded::{self, RecordedQuery, RecordedTraffic};
 use super::replay::{Replay, TooSlow};
 use super::trace;
 use super::traffic::Traffic;
+use super::variants::variants;
 use crate::actor::Caller;
 use crate::error::ControlError;
 use crate::rule_service::active_rule;
@@ -163,11 +164,12 @@ impl Rules {
                     .to_owned(),
             );
         }
-        let outcome = replay.run(deadline).map_err(|TooSlow| {
+        let too_slow = |TooSlow| {
             let seconds = DEADLINE.as_secs();
             let reason = format!("took longer than {seconds} s to replay: choose a shorter time");
             Problem::invalid_field("from", reason)
-        })?;
+        };
+        let outcome = replay.run(deadline).map_err(too_slow)?;
         let counted = outcome.counted();
         self.warnings.extend(certainty::warnings(&counted, rate));
         if warmup_ms < warmup_needed_ms && checks > 0 {
@@ -180,17 +182,19 @@ impl Rules {
                 span(warmup_needed_ms - warmup_ms)
             ));
         }
+        let steps = replay.steps;
         Ok(SimulateAnswer {
             from: from.into(),
             to: to.into(),
-            start: replay.steps.start.into(),
-            step_ms: replay.steps.step_ms.unsigned_abs(),
+            start: steps.start.into(),
+            step_ms: steps.step_ms.unsigned_abs(),
             warmup_ms: warmup_ms.unsigned_abs(),
             warmup_needed_ms: warmup_needed_ms.unsigned_abs(),
             subjects: outcome.subjects(),
             certainty: certainty::certainty(&counted, rate, checks),
             present: outcome.present,
             candidate: outcome.candidate,
+            variants: variants(replay, rate, deadline).map_err(too_slow)?,
             warnings: self.warnings,
         })
     }

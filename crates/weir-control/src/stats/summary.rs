@@ -39,8 +39,8 @@ pub(crate) struct SummaryQuery {
 }
 
 /// The most hours that are counted by minutes, and by hours. Longer times are counted by days.
-const MINUTES_H: i64 = 12;
-const HOURS_H: i64 = 45 * 24;
+pub(crate) const MINUTES_H: i64 = 12;
+pub(crate) const HOURS_H: i64 = 45 * 24;
 
 /// The decisions in a period, and in the previous period of the same length.
 #[utoipa::path(get, path = "/tenants/{tenant}/stats/summary", operation_id = "stats_summary", tag = "stats",

@@ -111,6 +111,7 @@ impl Target {
             subject: self.subject,
             limits,
             action,
+            starts_at: None,
             expires_at: Some(DateTime(self.until)),
             reason,
         };

@@ -82,6 +82,7 @@ pub(super) fn table() -> BTreeMap<&'static str, For> {
         ("subjects_block", For::Members(Editor)),
         ("stats_series", For::Members(Viewer)),
         ("stats_rules", For::Members(Viewer)),
+        ("rules_segments", For::Members(Viewer)),
         ("stats_summary", For::Members(Viewer)),
         ("stats_top", For::Members(Viewer)),
         ("stats_denials", For::Members(Viewer)),

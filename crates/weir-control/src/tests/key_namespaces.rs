@@ -77,6 +77,7 @@ fn table() -> BTreeMap<&'static str, Restricted> {
         "rules_delete",
         "rules_revisions",
         "rules_revert",
+        "rules_segments",
         "rules_apply",
         "overrides_create",
         "overrides_read",

@@ -90,6 +90,43 @@ async fn recorded_checks_are_replayed_by_both_rules() {
 }
 
 #[tokio::test]
+async fn variants_are_replayed_beside_each_other_with_the_time_that_an_experiment_needs() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let since = minute(&plane);
+    let users: Vec<String> = (0..40).map(|user| format!("u-{user}")).collect();
+    // The users send 1 to 40 checks.
+    let sent: Vec<_> = users.iter().map(String::as_str).zip(1..).collect();
+    record(&plane, &ada, since, &sent, ALL).await;
+    let limits =
+        |limit: u64| json!([{ "algorithm": "fixed_window", "limit": limit, "window_ms": 60_000 }]);
+    let variant =
+        |name: &str, limit| json!({ "name": name, "percent": 50, "limits": limits(limit) });
+    let with = |variants: Value| {
+        let rule = json!({ "name": "per-user", "count_by": ["user"], "variants": variants });
+        json!({ "rule": rule, "source": "recorded" })
+    };
+    let answer =
+        simulate(&plane, &ada, with(json!([variant("strict", 10), variant("wide", 20)]))).await;
+    let answer = answer.expect(200);
+    let found = &answer.body["variants"];
+    assert_eq!(found[0]["name"], "strict");
+    // Above 10: users of 11 to 40 checks; above 20: those of 21 to 40.
+    assert_eq!(
+        (&found[0]["subjects_denied"], &found[1]["subjects_denied"]),
+        (&json!(30), &json!(20))
+    );
+    assert_eq!((&found[0]["denied"], &found[1]["denied"]), (&json!(465), &json!(210)));
+    assert!(found[0]["needed_s"].is_null() && found[1]["needed_s"].as_u64() > Some(0), "{found}");
+    let equal = with(json!([variant("strict", 10), variant("same", 10)]));
+    let equal = simulate(&plane, &ada, equal).await.expect(200);
+    assert!(equal.body["variants"][1]["needed_s"].is_null());
+    let none = json!({ "rule": rule(10), "source": "recorded" });
+    let none = simulate(&plane, &ada, none).await.expect(200);
+    assert_eq!(none.body["variants"], json!([]));
+}
+
+#[tokio::test]
 async fn sample_of_subjects_says_how_sure_it_is_and_what_it_cannot_answer() {
     let plane = Plane::start().await;
     let ada = plane.member("ada@example.com").await;

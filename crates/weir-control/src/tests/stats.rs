@@ -7,6 +7,7 @@ use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 use weir_domain::ceilings::TENANT_RATE_RULE;
 use weir_domain::id::{DenialId, GateId, RuleId, TenantId};
+use weir_domain::rule::Segment;
 use weir_domain::time::Timestamp;
 use weir_domain::unmatched::{UNKNOWN_NAMESPACE_RULE, UNMATCHED_RULE, missing_attribute_rule};
 use weir_store::{
@@ -62,25 +63,42 @@ impl Wrote {
         };
         let sketch =
             SketchRow { tenant_id: self.tenant, at, checks: 8, floor: 1, entries: vec![entry] };
-        let denial = |offset: i64| DenialRow {
-            id: DenialId::new(at.plus_ms(offset), 1),
-            tenant_id: self.tenant,
-            at: at.plus_ms(offset),
-            namespace: "default".to_owned(),
-            rule_id,
-            rule: "login".to_owned(),
-            shadow: false,
-            subject: subject.clone(),
-            cost: 1,
-            retry_after_ms: Some(100),
-            degraded: false,
-            stands_for: 1,
-        };
+        let denial = |offset: i64| denial(self.tenant, rule_id, at.plus_ms(offset));
         let scope = Scope::Gate(self.flush.gate_id);
         let mut tx = plane.database.gate.begin("tests.subjects", scope).await.expect("begin");
         tx.top_subjects().write(&self.flush, &[sketch]).await.expect("write");
         tx.denials().write(&self.flush, &[denial(0), denial(1), denial(2)]).await.expect("write");
         tx.commit().await.expect("commit");
+    }
+}
+
+impl Wrote {
+    /// Writes an entry of the log of denials.
+    async fn denied(&self, plane: &Plane, rule_id: RuleId, at: Timestamp, user: &str) {
+        let denial =
+            DenialRow { subject: json!({ "user": user }), ..denial(self.tenant, rule_id, at) };
+        let scope = Scope::Gate(self.flush.gate_id);
+        let mut tx = plane.database.gate.begin("tests.denied", scope).await.expect("begin");
+        tx.denials().write(&self.flush, &[denial]).await.expect("write");
+        tx.commit().await.expect("commit");
+    }
+}
+
+/// A denied check of the user `u-1`.
+fn denial(tenant_id: TenantId, rule_id: RuleId, at: Timestamp) -> DenialRow {
+    DenialRow {
+        id: DenialId::new(at, 1),
+        tenant_id,
+        at,
+        namespace: "default".to_owned(),
+        rule_id,
+        rule: "login".to_owned(),
+        shadow: false,
+        subject: json!({ "user": "u-1" }),
+        cost: 1,
+        retry_after_ms: Some(100),
+        degraded: false,
+        stands_for: 1,
     }
 }
 
@@ -133,6 +151,49 @@ async fn series_fills_gaps_and_summary_agrees() {
     let eve = plane.member("eve@example.com").await;
     let theirs = plane.by(&eve, "GET", &of_rule).send().await.expect(200).body;
     assert_eq!(theirs["counts"]["denied"], 0, "another tenant's rule counts nothing");
+}
+
+#[tokio::test]
+async fn variants_are_counted_apart_and_compared_by_their_denied_subjects() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let variant = |name: &str, limit: u64| {
+        let limit = json!({ "algorithm": "fixed_window", "limit": limit, "window_ms": 60_000 });
+        json!({ "name": name, "percent": 50, "limits": [limit] })
+    };
+    let rule = json!({ "name": "trial", "count_by": ["user"], "variants": [variant("a", 1), variant("b", 2)] });
+    let id = plane.by(&ada, "POST", "rules").json(&rule).send().await.expect(201).text("/id");
+    let rule_id: RuleId = id.parse().expect("an id");
+    // With an override a subject belongs to no variant.
+    let exempt = json!({ "rule_id": id, "subject": { "user": "u-0" }, "action": "allow" });
+    plane.by(&ada, "POST", "overrides").json(&exempt).send().await.expect(201);
+    let now = minute(&plane);
+    let wrote = Wrote::of(&ada, now.plus_ms(-10 * MINUTE_MS));
+    let rows = [
+        (Some(rule_id), now.plus_ms(-2 * MINUTE_MS), 30, 12),
+        (Some(Segment::Variant("a").id(rule_id)), now.plus_ms(-2 * MINUTE_MS), 10, 8),
+        (Some(Segment::Variant("b").id(rule_id)), now.plus_ms(-2 * MINUTE_MS), 20, 4),
+    ];
+    wrote.tallies(&plane, &rows).await;
+    for user in 0..40 {
+        wrote.denied(&plane, rule_id, now.plus_ms(-MINUTE_MS + user), &format!("u-{user}")).await;
+    }
+    let path = format!("rules/{id}/segments");
+    let found = plane.by(&ada, "GET", &path).send().await.expect(200).body;
+    let [a, b] = [&found["data"][0], &found["data"][1]];
+    assert_eq!(
+        (&a["name"], &a["percent"], &a["counts"]["denied"]),
+        (&json!("a"), &json!(50), &json!(8))
+    );
+    assert_eq!((&b["counts"]["allowed"], &b["counts"]["denied"]), (&json!(20), &json!(4)));
+    let subjects = [a, b].map(|segment| segment["subjects_denied"].as_u64().expect("a count"));
+    assert_eq!(subjects.iter().sum::<u64>(), 39, "all but the one with an override");
+    let bound = |name: &str| b["compared"][name].as_f64().expect("a bound");
+    assert!(bound("low") < bound("ratio") && bound("ratio") < bound("high"), "{b}");
+    assert_eq!((&a["compared"], &found["subjects_complete"]), (&Value::Null, &json!(true)));
+    let rules = plane.by(&ada, "GET", "stats/rules").send().await.expect(200).body;
+    assert_eq!(rules["data"].as_array().expect("a list").len(), 1, "segments are no rules");
+    plane.by(&ada, "GET", &format!("{path}?from=soon")).send().await.problem(422, "invalid");
 }
 
 #[tokio::test]

@@ -42,7 +42,8 @@ fn active(id: u128, draft: RuleDraft, for_vip: Option<EffectDraft>) -> ActiveRul
     let rule = Rule::parse(draft).expect("a valid rule");
     let all = for_vip.map(|effect| {
         let subject = BTreeMap::from([("user".to_owned(), "vip".to_owned())]);
-        let parsed = Override::parse(OverrideDraft { subject, effect }, &rule).expect("valid");
+        let parsed = Override::parse(OverrideDraft { subject, effect, starts_at: None }, &rule)
+            .expect("valid");
         (OverrideId::from_u128(1), parsed, None)
     });
     let overrides = Overrides::build(&rule, all);

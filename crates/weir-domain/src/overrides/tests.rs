@@ -27,7 +27,7 @@ fn rule(count_by: &[&str]) -> Rule {
 
 fn draft(subject: &[(&str, &str)], effect: EffectDraft) -> OverrideDraft {
     let subject = subject.iter().map(|&(name, value)| (name.to_owned(), value.to_owned()));
-    OverrideDraft { subject: subject.collect(), effect }
+    OverrideDraft { subject: subject.collect(), effect, starts_at: None }
 }
 
 fn wrong_fields(draft: OverrideDraft, rule: &Rule) -> Vec<String> {
@@ -49,6 +49,22 @@ fn three(subjects: &[([&str; 3], Option<Timestamp>)]) -> (Rule, Overrides) {
 
 fn found(of: &(Rule, Overrides), values: [&str; 3], now: Timestamp) -> Option<u128> {
     of.1.find(&of.0, &values, now).map(|found| found.id.to_u128())
+}
+
+#[test]
+fn an_override_applies_from_its_start_and_a_less_exact_one_before() {
+    let rule = rule(&["a"]);
+    let made = |value, starts_at| {
+        let draft = OverrideDraft { starts_at, ..draft(&[("a", value)], EffectDraft::Allow) };
+        Override::parse(draft, &rule).expect("valid")
+    };
+    let all = [
+        (OverrideId::from_u128(1), made("*", None), None),
+        (OverrideId::from_u128(2), made("1", Some(NOW)), Some(NOW.plus_ms(10))),
+    ];
+    let overrides = Overrides::build(&rule, all);
+    let found = |ms| overrides.find(&rule, &["1"], NOW.plus_ms(ms)).map(|found| found.id.to_u128());
+    assert_eq!([-1, 0, 9, 10].map(found), [Some(1), Some(2), Some(2), Some(1)]);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! `n − ⌈k × n⌉` units: that many are left free. All classes count in the same counter, so nothing is free in vain while the
 //! others are idle.
 
+use super::segment::Segment;
 use crate::algorithm::Algorithm;
 use crate::draft::{Action, Consistency, PriorityDraft, RuleDraft};
 use crate::limit::Limit;
@@ -69,6 +70,15 @@ impl Priority {
         match value(&self.0.attribute) {
             Some(class) => self.0.keep.get(class).copied().unwrap_or(0),
             None => self.0.keep.values().copied().max().unwrap_or(0),
+        }
+    }
+
+    /// The segment of a check's class.
+    pub(super) fn class<'a>(&self, value: impl Fn(&str) -> Option<&'a str>) -> Segment<'_> {
+        match value(&self.0.attribute).map(|class| self.0.keep.get_key_value(class)) {
+            Some(Some((class, _))) => Segment::Class(class),
+            Some(None) => Segment::OtherClasses,
+            None => Segment::NoClass,
         }
     }
 

@@ -110,6 +110,20 @@ impl Schedule {
     }
 }
 
+/// The minutes of the week, from Monday, that the entries of `weekly` name, in order. `None` if one cannot be read or overlaps.
+pub fn week_spans(weekly: &[String]) -> Option<Vec<(u16, u16)>> {
+    let mut spans: Vec<Span> = Vec::new();
+    for entry in weekly {
+        let own = spans_of(entry)?;
+        if own.iter().any(|span| overlaps(&spans, *span)) {
+            return None;
+        }
+        spans.extend(own);
+    }
+    spans.sort_unstable();
+    Some(spans)
+}
+
 /// The spans of an entry. Hours that end at or before their start end on the next day.
 fn spans_of(entry: &str) -> Option<Vec<Span>> {
     let (days, hours) = entry.split_once(' ')?;

@@ -12,7 +12,8 @@ const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 const X_RETRY_AFTER: HeaderName = HeaderName::from_static("x-ratelimit-retry-after");
-const OVER: HeaderName = HeaderName::from_static("x-ratelimit-over");
+/// The rules that only report and are exceeded.
+pub(crate) const OVER: HeaderName = HeaderName::from_static("x-ratelimit-over");
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const STATE: HeaderName = HeaderName::from_static("ratelimit");
 

@@ -154,15 +154,16 @@ impl MinuteCounts {
         }
         if records {
             requests.requests.recorded += 1;
-            for decision in &decisions {
-                requests.rules.entry(decision.rule.id).or_default().recorded += 1;
+            for id in decisions.iter().flat_map(RuleDecision::counted_ids) {
+                requests.rules.entry(id).or_default().recorded += 1;
             }
             return;
         }
         if operation == Operation::Refund {
             requests.requests.refunded += 1;
-            for decision in decisions.iter().filter(|decision| decision.refunded) {
-                requests.rules.entry(decision.rule.id).or_default().refunded += 1;
+            let refunded = decisions.iter().filter(|decision| decision.refunded);
+            for id in refunded.flat_map(RuleDecision::counted_ids) {
+                requests.rules.entry(id).or_default().refunded += 1;
             }
             return;
         }
@@ -335,7 +336,9 @@ impl NamespaceCounts {
                 degraded,
                 ..TallyCounts::default()
             };
-            self.rules.entry(decision.rule.id).or_default().add(&counts);
+            for id in decision.counted_ids() {
+                self.rules.entry(id).or_default().add(&counts);
+            }
         }
     }
 }

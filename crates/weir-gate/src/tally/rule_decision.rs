@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use weir_domain::charge::RuleCharge;
+use weir_domain::id::RuleId;
 use weir_domain::matching::{Matched, subject_key};
 use weir_domain::request::Request;
 use weir_domain::rulebook::ActiveRule;
@@ -23,6 +24,22 @@ pub(crate) struct RuleDecision<'a> {
     pub(crate) passes: bool,
     pub(super) retry_after_ms: Option<u64>,
     pub(super) refunded: bool,
+    /// The charge of a rule that has limits.
+    charge: Option<&'a RuleCharge>,
+}
+
+impl RuleDecision<'_> {
+    /// The ids under which the decision is counted: that of the rule, and those of the segments of its checks.
+    pub(super) fn counted_ids(&self) -> impl Iterator<Item = RuleId> {
+        let id = self.rule.id;
+        let segments = self.charge.into_iter().flat_map(move |charge| {
+            let value = |name: &str| self.request.attribute(name);
+            let rule = &charge.active.rule;
+            rule.segments(charge.mode, charge.variant_name(), value)
+                .map(move |segment| segment.id(id))
+        });
+        std::iter::once(id).chain(segments)
+    }
 }
 
 /// The decisions of the rules that match the request.
@@ -51,7 +68,8 @@ fn outright<'a>(rule: &'a Arc<ActiveRule>, passes: bool, request: &'a Request) -
     let cost = request.cost();
     let shadow = false;
     let refunded = false;
-    RuleDecision { rule, request, cost, subject, shadow, passes, retry_after_ms, refunded }
+    let charge = None;
+    RuleDecision { rule, request, cost, subject, shadow, passes, retry_after_ms, refunded, charge }
 }
 
 fn charged<'a>(
@@ -74,5 +92,6 @@ fn charged<'a>(
     let rule = &charge.active;
     let shadow = charge.is_alone();
     let cost = charge.own_cost.map_or(request.cost(), |units| units.max(1));
-    RuleDecision { rule, request, cost, subject, shadow, passes, retry_after_ms, refunded }
+    let charge = Some(charge);
+    RuleDecision { rule, request, cost, subject, shadow, passes, retry_after_ms, refunded, charge }
 }

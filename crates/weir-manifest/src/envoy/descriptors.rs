@@ -106,7 +106,11 @@ impl Converter {
             conditions,
             count_by: counted.map(|step| step.attribute.as_str().into()).collect(),
             action,
-            mode: if descriptor.shadow { Mode::Shadow } else { Mode::Enforce },
+            mode: match (descriptor.shadow, descriptor.quota) {
+                (true, _) => Mode::Shadow,
+                (false, true) => Mode::Report,
+                (false, false) => Mode::Enforce,
+            },
             limits,
             ..defaults
         };

@@ -18,6 +18,8 @@ pub(super) struct Descriptor {
     pub(super) value: Option<String>,
     pub(super) limit: Option<RateLimit>,
     pub(super) shadow: bool,
+    /// Whether a denial is only reported.
+    pub(super) quota: bool,
     /// Whether all values that a pattern matches share one counter.
     pub(super) shares: bool,
     pub(super) descriptors: Vec<Self>,
@@ -98,6 +100,7 @@ fn descriptor(node: &Node) -> Result<Descriptor, Misplaced> {
         value: None,
         limit: None,
         shadow: false,
+        quota: false,
         shares: false,
         descriptors: Vec::new(),
         unsupported: Vec::new(),
@@ -119,12 +122,7 @@ fn descriptor(node: &Node) -> Result<Descriptor, Misplaced> {
                     read.ignored.push(Misplaced::new(entry.at, text));
                 }
             }
-            "quota_mode" => {
-                if flag(value)? {
-                    let text = "`quota_mode` has no counterpart in a rule";
-                    read.unsupported.push(Misplaced::new(entry.at, text));
-                }
-            }
+            "quota_mode" => read.quota = flag(value)?,
             "metadata" if is_empty(value) => {}
             "metadata" => {
                 let text = "`metadata` has no counterpart in a rule";

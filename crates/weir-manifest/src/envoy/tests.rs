@@ -187,10 +187,22 @@ fn pattern_counts_each_value_unless_it_shares_its_threshold() {
 }
 
 #[test]
+fn quota_mode_reports_and_shadow_mode_precedes_it() {
+    for (more, mode) in [
+        ("quota_mode: true", Mode::Report),
+        ("quota_mode: true\n    shadow_mode: true", Mode::Shadow),
+    ] {
+        let text = MARKETING.replace("    rate_limit", &format!("    {more}\n    rate_limit"));
+        let modes: Vec<_> = imported(&text).rules.iter().map(|rule| rule.mode).collect();
+        assert_eq!(modes, [mode]);
+    }
+}
+
+#[test]
 fn settings_without_a_counterpart_are_left_out_or_ignored() {
-    let text = MARKETING.replace("    rate_limit", "    quota_mode: true\n    rate_limit");
+    let text = MARKETING.replace("    rate_limit", "    metadata: { a: b }\n    rate_limit");
     let found = left_out(&text);
-    assert_eq!(found, ["limits.yaml:5:5: `quota_mode` has no counterpart in a rule"]);
+    assert_eq!(found, ["limits.yaml:5:5: `metadata` has no counterpart in a rule"]);
     assert!(imported(&text).rules.is_empty());
     let lossy = import(&file(&text), true).expect("valid");
     assert_eq!((lossy.rules.len(), lossy.left_out.len(), lossy.ignored.len()), (1, 0, 1));

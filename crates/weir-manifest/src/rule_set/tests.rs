@@ -218,6 +218,7 @@ spec:
     action: allow
     expires_at: 2027-01-01T00:00:00Z
     reason: 007
+    starts_at: 2026-12-01T00:00:00Z
 ";
 
 #[test]
@@ -234,6 +235,7 @@ fn documented_overrides_are_read() {
         (&overrides[1]["action"], &overrides[1]["reason"]),
         (&json!("allow"), &json!("007"))
     );
+    assert_eq!(overrides[1]["starts_at"], "2026-12-01T00:00:00Z");
 }
 
 #[test]
@@ -247,6 +249,12 @@ fn every_error_of_an_override_has_its_place() {
         ("user: bob", "person: bob", "6:16", "`subject.person` is not counted by"),
         ("user: bob", "user: 17", "6:5", "the override `api/login user=17` is also in a.yaml:5:7"),
         ("2027-01-01T00:00:00Z", "tomorrow", "8:5", "expires_at"),
+        (
+            "2026-12-01T00:00:00Z",
+            "2027-02-01T00:00:00Z",
+            "10:5",
+            "`starts_at` must be earlier than",
+        ),
     ] {
         assert!(OVERRIDES.contains(from), "{from}");
         let files = [file("a.yaml", &OVERRIDES.replace(from, to)), file("b.yaml", LOGIN)];

@@ -1,10 +1,9 @@
 //! The controls that few rules have: more blocks, priority, a share of subjects, a schedule.
 
 use leptos::prelude::*;
-use weir_domain::quantity::counted;
-use weir_wire::rules::{RuleBody, controls};
 
 use super::editor::Editor;
+use super::week::Week;
 use crate::components::field::{Binding, TextArea, TextField};
 use crate::components::guide_link::GuideLink;
 use crate::model::rule_form::ControlsForm;
@@ -22,27 +21,12 @@ pub(super) fn ControlFields(editor: Editor) -> impl IntoView {
             )
         };
     let is_open = editor.form.with_untracked(|form| form.controls.is_used());
-    let variants = Memo::new(move |_| editor.form.with(|form| form.controls.variants.clone()));
-    let experiment = move || {
-        let variants = variants.get();
-        (!variants.is_empty()).then(|| {
-            let count = counted(variants.len() as u64, "variant", "variants");
-            let [.., in_words, _] = controls(&RuleBody { variants, ..RuleBody::default() });
-            view! {
-                <p class="note">
-                    {format!("An experiment with {count}: {}. ", in_words.text)}
-                    "Change it in a file of rules or over the API."
-                </p>
-            }
-        })
-    };
     view! {
         <fieldset>
         <details open=is_open>
             <summary>"Rollout, priority and schedule"</summary>
             <div class="stack">
             <p class="note"><GuideLink page="rules" text="What these controls do" /></p>
-            {experiment}
             <TextField
                 label="Enforce for, in % of subjects"
                 value=text("enforce_percent", |form| &mut form.enforce_percent)
@@ -92,6 +76,7 @@ pub(super) fn ControlFields(editor: Editor) -> impl IntoView {
                     hint="For example Europe/Berlin"
                 />
             </div>
+            <Week editor />
             <div class="row">
                 <TextField
                     label="From"

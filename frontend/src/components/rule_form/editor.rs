@@ -169,8 +169,7 @@ impl Editor {
 }
 
 fn limit_path(form: &RuleForm, row: u32, name: fn(&LimitRow) -> &'static str) -> String {
-    let at = form.limits.iter().position(|limit| limit.row == row);
-    at.map(|at| format!("limits[{at}].{}", name(&form.limits[at]))).unwrap_or_default()
+    form.limit_at(row).map(|(path, limit)| format!("{path}.{}", name(limit))).unwrap_or_default()
 }
 
 fn condition_path(form: &RuleForm, row: u32, name: &str) -> String {

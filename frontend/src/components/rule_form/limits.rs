@@ -10,11 +10,11 @@ use weir_wire::words::Period;
 
 use super::editor::Editor;
 use crate::browser::is_time_zone;
-use crate::components::control_flow::For;
+use crate::components::control_flow::{For, Show};
 use crate::components::field::{Binding, Checkbox, Choice, GroupProblem, TextField};
 use crate::components::guide_link::GuideLink;
 use crate::components::mini_picture::AlgorithmPicture;
-use crate::model::rule_form::{LimitRow, RuleForm};
+use crate::model::rule_form::{LimitRow, RuleForm, VariantRow};
 use crate::model::suggestion::can_suggest;
 use duration_field::DurationField;
 pub(super) use duration_field::NumberAndUnit;
@@ -25,23 +25,96 @@ pub struct SuggestLimit(pub Callback<u32>);
 
 #[component]
 pub fn Limits(editor: Editor) -> impl IntoView {
-    let rows = Memo::new(move |_| {
-        editor.form.with(|form| form.limits.iter().map(|limit| limit.row).collect::<Vec<_>>())
+    let variants = Memo::new(move |_| {
+        editor.form.with(|form| form.variants.iter().map(|variant| variant.row).collect::<Vec<_>>())
     });
-    let full = move || rows.with(Vec::len) >= LIMITS_PER_RULE_MAX;
-    let whole = editor.problem(|_| "limits".to_owned());
+    let is_experiment = Memo::new(move |_| variants.with(|rows| !rows.is_empty()));
+    let full = Memo::new(move |_| editor.form.with(RuleForm::variants_are_full));
+    let whole = editor.problem(|_| "variants".to_owned());
+    let add = move || match (is_experiment.get(), full.get()) {
+        (false, _) => "Compare with other limits",
+        (true, false) => "Add variant",
+        (true, true) => "A rule can have up to 4 variants",
+    };
     view! {
         <fieldset>
             <legend>"Limits"</legend>
             <p class="note">"A request must fit every limit. A denied request consumes nothing. "<GuideLink page="algorithms" text="Choosing an algorithm" /></p>
-            <For each=move || rows.get() key=|row| *row let:row>
-                <LimitFields editor row />
+            <Show when=move || is_experiment.get()>
+                <p class="note">"An experiment: each subject has the limits of one variant, and keeps it. Variants have the same algorithms in the same order. "<GuideLink page="rules" text="About experiments" /></p>
+            </Show>
+            <Show when=move || !is_experiment.get()><LimitsOf editor variant=0 /></Show>
+            <For each=move || variants.get() key=|row| *row let:row>
+                <VariantFields editor row />
             </For>
-            <button type="button" class="button" disabled=full on:click=move |_| editor.form.update(RuleForm::add_limit)>
-                {move || if full() { "A rule can have up to 8 limits" } else { "Add limit" }}
-            </button>
+            <div class="actions">
+                <button type="button" class="button small" disabled=move || full.get() on:click=move |_| editor.form.update(RuleForm::add_variant)>{add}</button>
+            </div>
             <GroupProblem problem=whole />
         </fieldset>
+    }
+}
+
+/// The limits of a variant; of all subjects for 0.
+#[component]
+fn LimitsOf(editor: Editor, variant: u32) -> impl IntoView {
+    let rows = Memo::new(move |_| {
+        editor.form.with(|form| form.limits_of(variant).map(|limit| limit.row).collect::<Vec<_>>())
+    });
+    let full = move || rows.with(Vec::len) >= LIMITS_PER_RULE_MAX;
+    let whole = editor.problem(move |form| {
+        let at = form.variants.iter().position(|other| other.row == variant);
+        at.map_or_else(|| "limits".to_owned(), |at| format!("variants[{at}].limits"))
+    });
+    view! {
+        <For each=move || rows.get() key=|row| *row let:row>
+            <LimitFields editor row />
+        </For>
+        <button type="button" class="button" disabled=full on:click=move |_| editor.form.update(|form| form.add_limit(variant))>
+            {move || if full() { "A rule can have up to 8 limits" } else { "Add limit" }}
+        </button>
+        <GroupProblem problem=whole />
+    }
+}
+
+/// A variant: its name, its share, its limits.
+#[component]
+fn VariantFields(editor: Editor, row: u32) -> impl IntoView {
+    let path = move |form: &RuleForm, field: &str| {
+        let at = form.variants.iter().position(|variant| variant.row == row);
+        at.map(|at| format!("variants[{at}].{field}")).unwrap_or_default()
+    };
+    let text = move |field: &'static str, of: fn(&mut VariantRow) -> &mut String| {
+        let find =
+            move |variants: &[VariantRow]| variants.iter().position(|variant| variant.row == row);
+        editor.bind(
+            move |form| path(form, field),
+            move |form| {
+                let at = find(&form.variants);
+                at.map(|at| of(&mut form.variants[at].clone()).clone()).unwrap_or_default()
+            },
+            move |form, value| {
+                if let Some(at) = find(&form.variants) {
+                    *of(&mut form.variants[at]) = value;
+                }
+            },
+        )
+    };
+    let (name, percent) = (
+        text("name", |variant| &mut variant.name),
+        text("percent", |variant| &mut variant.percent),
+    );
+    let label = move || format!("Variant {}", name.value.get());
+    let remove = move |_| editor.form.update(|form| form.remove_variant(row));
+    view! {
+        <div class="variant stack" role="group" aria-label=label>
+            <div class="row">
+                <TextField short=true label="Variant" value=name problem=editor.problem(move |form| path(form, "name")) />
+                <TextField short=true label="% of subjects" value=percent problem=editor.problem(move |form| path(form, "percent")) />
+                <button type="button" class="button plain-button" on:click=remove aria-label=move || format!("Remove variant {}", name.value.get())>"Remove variant"</button>
+            </div>
+            <LimitsOf editor variant=row />
+        </div>
     }
 }
 
@@ -62,7 +135,12 @@ fn LimitFields(editor: Editor, row: u32) -> impl IntoView {
     );
     let names =
         AlgorithmName::ALL.iter().map(|name| (*name, name.kind().title().to_owned())).collect();
-    let only = move || editor.form.with(|form| form.limits.len() == 1);
+    let only = move || {
+        editor.form.with(|form| {
+            let variant = form.limit_at(row).map(|(_, limit)| limit.variant);
+            variant.is_none_or(|variant| form.limits_of(variant).nth(1).is_none())
+        })
+    };
     let remove = move |_| editor.form.update(|form| form.limits.retain(|limit| limit.row != row));
     let provided = use_context::<SuggestLimit>();
     let suggest = move || {

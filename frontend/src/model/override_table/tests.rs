@@ -50,7 +50,7 @@ fn written_tables_parse_to_the_same_values() {
         answer(json!({"rule_id": "rule_login", "subject": {"user": "=cmd|' /C calc'!A0"},
             "action": "allow", "expires_at": "2026-12-31T23:59:59.999Z"})),
         answer(json!({"rule_id": "rule_pair", "subject": {"user": "'@a", "ip": "*"},
-            "limits": [{"algorithm": "spacing", "interval_ms": 7}], "reason": "-1, \"so\"\nto say"})),
+            "limits": [{"algorithm": "spacing", "interval_ms": 7}], "starts_at": "2026-12-01T00:00:00Z", "reason": "-1, \"so\"\nto say"})),
         answer(json!({"rule_id": "rule_login", "subject": {"user": "زبون"}, "action": "deny"})),
     ];
     let text = write(&overrides, &rules());

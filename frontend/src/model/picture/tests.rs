@@ -29,6 +29,25 @@ fn fixed_window_admits_twice_the_limit_around_a_reset() {
 }
 
 #[test]
+fn classes_that_leave_units_free_have_a_level_of_their_own() {
+    let json = r#"{"name": "drawn", "limits": [{"algorithm": "fixed_window", "limit": 10, "window_ms": 60000}],
+        "priority": {"attribute": "class", "keep": {"batch": 0.25, "vip": 0}}}"#;
+    let body: RuleBody = serde_json::from_str(json).expect("a rule in JSON");
+    let form = crate::model::rule_form::RuleForm::of(&body);
+    let drawn = form.for_picture().expect("it limits");
+    let picture = Picture::of(&drawn, Pattern::Steady, &[]).expect("it limits");
+    assert_eq!(
+        picture.classes,
+        [("batch".to_owned(), 7)],
+        "a quarter of ten, rounded up, is left free"
+    );
+    let mut unreadable = form;
+    unreadable.controls.classes = "batch".to_owned();
+    let drawn = unreadable.for_picture().expect("the limits are valid");
+    assert_eq!(Picture::of(&drawn, Pattern::Steady, &[]).expect("it limits").classes, []);
+}
+
+#[test]
 fn large_limits_use_few_requests_of_higher_cost() {
     let limit = LimitBody::FixedWindow { limit: 1_000_000_000, window_ms: MINUTE };
     let picture = picture(limit, Pattern::Burst);

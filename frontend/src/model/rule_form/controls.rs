@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use weir_domain::quantity::short;
 use weir_wire::problem::FieldProblem;
-use weir_wire::rules::{BlockBody, PriorityBody, RuleBody, ScheduleBody, Share, VariantBody};
+use weir_wire::rules::{BlockBody, PriorityBody, RuleBody, ScheduleBody, Share};
 use weir_wire::time::DateTime;
 
 use super::NOT_WHOLE;
@@ -30,8 +30,6 @@ pub struct ControlsForm {
     pub weekly: String,
     pub from: String,
     pub until: String,
-    /// The variants, which the form shows and retains.
-    pub variants: Vec<VariantBody>,
 }
 
 impl ControlsForm {
@@ -43,7 +41,6 @@ impl ControlsForm {
             more_blocks: more.join(", "),
             block_memory: rule.block_memory_ms.map(short).unwrap_or_default(),
             enforce_percent: rule.enforce_percent.map(|n| n.to_string()).unwrap_or_default(),
-            variants: rule.variants.clone(),
             ..Self::default()
         };
         if let Some(priority) = &rule.priority {
@@ -77,7 +74,6 @@ impl ControlsForm {
                 100
             })
         });
-        rule.variants.clone_from(&self.variants);
         rule.active = self.schedule(wrong);
     }
 

@@ -21,6 +21,9 @@ const NO_TIME: &str = "must be a time like 2026-12-31T00:00:00Z";
 pub struct LimitRow {
     /// Identifies the row on the page, independent of its position.
     pub row: u32,
+    /// The row of the variant that has the limit; 0 for a limit of all subjects.
+    #[serde(default)]
+    pub variant: u32,
     pub algorithm: AlgorithmName,
     /// The limit or the capacity.
     pub units: String,
@@ -42,6 +45,7 @@ impl LimitRow {
     pub(super) fn new(row: u32) -> Self {
         Self {
             row,
+            variant: 0,
             algorithm: AlgorithmName::SlidingWindowCounter,
             units: "100".to_owned(),
             window: DurationInput { number: "1".to_owned(), unit: Unit::Minutes },

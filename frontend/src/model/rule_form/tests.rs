@@ -58,6 +58,35 @@ fn every_control_survives_the_form() {
 }
 
 #[test]
+fn an_experiment_begins_with_copies_and_ends_with_the_limits_that_are_left() {
+    let mut form = RuleForm::new();
+    form.name = "compared".to_owned();
+    form.count_by = "user".to_owned();
+    form.add_variant();
+    let rows: Vec<_> = form.variants.iter().map(|variant| variant.row).collect();
+    let of_second = form.limits_of(rows[1]).next().expect("a copy").row;
+    let limit = form.limits.iter_mut().find(|limit| limit.row == of_second).expect("it is there");
+    limit.units = "many".to_owned();
+    let (_, wrong) = form.read();
+    assert_eq!(wrong[0].field, "variants[1].limits[0].limit");
+    assert_eq!(form.limit_at(of_second).expect("known").0, "variants[1].limits[0]");
+    form.limits.iter_mut().find(|limit| limit.row == of_second).expect("there").units =
+        "7".to_owned();
+    let (rule, wrong) = form.read();
+    assert_eq!((wrong, rule.limits.len()), (vec![], 0));
+    let shares: Vec<_> =
+        rule.variants.iter().map(|variant| (variant.name.as_str(), variant.percent)).collect();
+    assert_eq!(shares, [("a", 50), ("b", 50)]);
+    form.add_variant();
+    assert_eq!(form.variants[0].percent, "34");
+    form.remove_variant(rows[0]);
+    form.remove_variant(form.variants[1].row);
+    let (rule, wrong) = form.read();
+    assert_eq!((wrong, rule.variants.len(), rule.limits.len()), (vec![], 0, 1));
+    assert_eq!(serde_json::to_value(&rule.limits[0]).expect("a limit")["limit"], 7);
+}
+
+#[test]
 fn controls_that_cannot_be_read_are_reported_at_their_fields() {
     let mut form = RuleForm::new();
     form.name = "controlled".to_owned();
@@ -107,7 +136,7 @@ fn limits_and_block_are_omitted_for_allow_and_deny() {
 fn only_valid_rules_have_warnings() {
     let mut form = RuleForm::new();
     form.name = "twice".to_owned();
-    form.add_limit();
+    form.add_limit(0);
     for limit in &mut form.limits {
         limit.algorithm = AlgorithmName::SlidingWindowLog;
     }

@@ -43,10 +43,15 @@ pub(super) fn Edit(
     let rule = rules.rule(&preferred).filter(counts).or_else(|| rules.first());
     let form =
         Form::of(before.as_ref(), &rule.expect("the page has a rule that counts by something"));
-    let (action, toasts) =
-        (SubmitAction::with_fields(&["reason", "expires_at"]), expect_context::<Toasts>());
+    let (action, toasts) = (
+        SubmitAction::with_fields(&["reason", "starts_at", "expires_at"]),
+        expect_context::<Toasts>(),
+    );
     let is_new = before.is_none();
     let set = before.as_ref().and_then(|before| before.managed_by.clone());
+    let rejected_start = action.server_problem("starts_at");
+    let start_problem =
+        Signal::derive(move || form.start_problem().or_else(|| rejected_start.get()));
     let confirmed = RwSignal::new(set.is_none());
     let incomplete = Signal::derive(move || !confirmed.get());
     let before = RwSignal::new(before);
@@ -82,6 +87,7 @@ pub(super) fn Edit(
             <SubjectFields subject=form.subject problem=subject_problem wildcard=true />
             <p class="field-problem">{refused_subject}</p>
             <EffectFields form />
+            <TextField label="Starts at" value=form.start problem=start_problem hint="Optional, such as 2027-01-31T08:00:00Z. Empty: at once" />
             <ExpiryFields form rejected=action.server_problem("expires_at") />
             <TextField label="Reason" value=form.reason problem=action.server_problem("reason") hint="Optional. Shown here and in the audit log." />
             <Stale form target />

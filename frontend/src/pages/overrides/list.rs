@@ -22,7 +22,7 @@ use crate::components::require_role::RequireRole;
 use crate::components::rule_picker::{RulePicker, Rules};
 use crate::components::submit::SubmitAction;
 use crate::components::table::RowButton;
-use crate::components::time::ExpiryTime;
+use crate::components::time::{ExactTime, ExpiryTime};
 use crate::components::toast::Toasts;
 use crate::model::rule_choice::by_id;
 use crate::model::{override_labels, owners, subject};
@@ -180,7 +180,11 @@ fn columns(rules: Rules, actions: Actions) -> Vec<Column<OverrideAnswer>> {
             entry.body.expires_at.map_or_else(|| "Never".to_owned(), weir_wire::time::DateTime::text)
         })
         .by_number(ends_ms)
-        .cell(|entry| view! { <ExpiryTime at=entry.body.expires_at /> }.into_any()),
+        .cell(|entry| {
+            let starts = entry.body.starts_at;
+            let starts = starts.map(|at| view! { <div class="note">"from "<ExactTime at /></div> });
+            view! { <ExpiryTime at=entry.body.expires_at />{starts} }.into_any()
+        }),
         Column::new("reason", "Reason", reason).by_text(reason).cell(move |entry| {
             let files = files_mark(entry.managed_by.as_ref(), entry.edited);
             view! { <div>{two_lines(reason(entry))}{files}</div> }.into_any()

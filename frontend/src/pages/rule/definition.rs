@@ -22,10 +22,18 @@ pub(super) fn Definition(rule: RuleAnswer) -> impl IntoView {
         .collect();
     let limits = (!limits.is_empty())
         .then(|| view! { <h2>"Limits"</h2><ul class="plain-list">{limits}</ul> });
+    let variants: Vec<_> = body.variants.iter().map(|variant| {
+        let limits = variant.limits.iter().map(|limit| labels::limit(limit).to_string());
+        let limits = limits.collect::<Vec<_>>().join(", ");
+        view! { <li>{format!("Variant {}, {} % of subjects: {limits}", variant.name, variant.percent)}</li> }
+    }).collect();
+    let variants = (!variants.is_empty())
+        .then(|| view! { <h2>"Variants"</h2><ul class="plain-list">{variants}</ul> });
     let json = serde_json::to_string_pretty(&body).unwrap_or_default();
     view! {
         <div class="stack">
             {limits}
+            {variants}
             {picture}
             <h2>"As JSON"</h2>
             <CodeBlock code=json label="Copy JSON" />

@@ -6,6 +6,7 @@ use leptos_router::hooks::use_navigate;
 use weir_wire::rules::{RuleAnswer, RuleBody};
 use weir_wire::simulate::{
     SimulateAnswer, SimulateBody, SimulatedSide, SimulatedSubject, SimulatedSubjects,
+    SimulatedVariant,
 };
 use weir_wire::tenants::Role;
 
@@ -44,6 +45,7 @@ pub(super) fn RunResult(
         is_zoomed: Signal::derive(move || zoomed.with(Option::is_some)),
     };
     let curve = limit_curve(&rule, body, found, choose);
+    let variants = (!answer.variants.is_empty()).then(|| experiment(&answer.variants));
     let warnings = answer.warnings.into_iter().map(|warning| remark(&warning));
     view! {
         <section class="stack" aria-labelledby="found-heading">
@@ -55,6 +57,7 @@ pub(super) fn RunResult(
             <TimeSeries label="Checks" data=Signal::stored(chart) zoom />
             <div class="columns">{now}{changed}</div>
             {curve}
+            {variants}
             <Subjects subjects=answer.subjects />
             <details><summary class="note">"Accuracy"</summary>
                 <p class="note">{answer.certainty.method}"."</p>
@@ -62,6 +65,17 @@ pub(super) fn RunResult(
             <Apply rule before />
         </section>
     }
+}
+
+/// What each variant would deny if all subjects had it, and how long an experiment must run to tell the variants apart.
+fn experiment(variants: &[SimulatedVariant]) -> AnyView {
+    let sentences =
+        variants.iter().map(|variant| view! { <li>{what_if::variant(variant, variants)}</li> });
+    view! {
+        <h3>"Experiment"</h3>
+        <ul class="plain-list">{sentences.collect::<Vec<_>>()}</ul>
+    }
+    .into_any()
 }
 
 /// The totals of one of the two rules.

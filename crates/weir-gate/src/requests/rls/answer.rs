@@ -61,7 +61,8 @@ pub(super) fn of(
     let mut response = RateLimitResponse {
         overall_code: if answer.allowed { OK } else { OVER_LIMIT },
         statuses,
-        response_headers_to_add: headers_of(answer),
+        response_headers_to_add: headers_of(answer, &HEADERS),
+        request_headers_to_add: headers_of(answer, &[headers::OVER]),
         dynamic_metadata: Some(metadata(answer)),
         ..RateLimitResponse::default()
     };
@@ -123,10 +124,10 @@ fn unit(window_ms: u64) -> u32 {
     UNITS.iter().find(|(ms, _)| *ms == window_ms).map_or(0, |(_, unit)| *unit)
 }
 
-fn headers_of(answer: &CheckAnswer) -> Vec<HeaderValue> {
-    let mut shown = Vec::with_capacity(HEADERS.len() + 1);
+fn headers_of(answer: &CheckAnswer, names: &[HeaderName]) -> Vec<HeaderValue> {
+    let mut shown = Vec::new();
     headers::each(answer, |name, value| {
-        if let (true, Ok(text)) = (HEADERS.contains(&name), value.to_str()) {
+        if let (true, Ok(text)) = (names.contains(&name), value.to_str()) {
             shown.push(pair(name.as_str(), text.to_owned()));
         }
     });

@@ -34,6 +34,8 @@ pub(super) struct Form {
     pub editor: Editor,
     pub expiry: RwSignal<Expiry>,
     pub day: RwSignal<String>,
+    /// The time from which it applies, as the API writes it; empty for at once.
+    pub start: RwSignal<String>,
     /// The stored expiry.
     pub end_before: RwSignal<Option<DateTime>>,
     pub reason: RwSignal<String>,
@@ -55,6 +57,7 @@ impl Form {
             editor: Editor::new(RuleForm::of(&rule.rule)),
             expiry: RwSignal::new(Expiry::Never),
             day: RwSignal::new(String::new()),
+            start: RwSignal::new(String::new()),
             end_before: RwSignal::new(None),
             reason: RwSignal::new(String::new()),
             rule_limits: RwSignal::new(rule.rule.limits.clone()),
@@ -84,6 +87,7 @@ impl Form {
                 value.set(body.subject.get(name).cloned().unwrap_or_default());
             }
         });
+        self.start.set(body.starts_at.map(DateTime::text).unwrap_or_default());
         self.end_before.set(body.expires_at);
         self.expiry.set(body.expires_at.map_or(Expiry::Never, Expiry::AsItIs));
         self.reason.set(body.reason.clone().unwrap_or_default());
@@ -113,6 +117,7 @@ impl Form {
             subject: typed(self.subject),
             limits,
             action,
+            starts_at: self.start().ok()?,
             expires_at: self.end().ok()?,
             reason: (!reason.trim().is_empty()).then_some(reason),
         })
@@ -156,11 +161,25 @@ impl Form {
         })
     }
 
+    /// The problem of the start.
+    pub fn start_problem(self) -> Option<String> {
+        self.start().err().map(str::to_owned)
+    }
+
+    fn start(self) -> Result<Option<DateTime>, &'static str> {
+        self.start.with(|text| match text.trim() {
+            "" => Ok(None),
+            text => serde_json::from_value(text.into()).map(Some).map_err(|_| NO_TIME),
+        })
+    }
+
     fn end(self) -> Result<Option<DateTime>, &'static str> {
         let day_end_ms = self.day.with(|day| browser::day_end_ms(day));
         self.expiry.get().at(browser::now_ms(), day_end_ms)
     }
 }
+
+const NO_TIME: &str = "must be a time such as 2027-01-31T08:00:00Z";
 
 /// Empty fields for the subject of a rule.
 pub(in super::super) fn fields_of(rule: &RuleAnswer) -> Vec<(String, RwSignal<String>)> {
