@@ -1,4 +1,4 @@
-//! The arithmetic of experiments: how far the numbers of denied subjects of two variants tell the variants apart.
+//! The arithmetic of experiments: how far two variants differ by the numbers of their denied subjects.
 //!
 //! Each subject has one variant, by a hash, and counts once. So of all denied subjects of two variants, those of the second are a
 //! binomial number, whose probability is the second one's share if the variants do not differ.
@@ -42,7 +42,7 @@ pub(crate) fn compare(first: DeniedSubjects, other: DeniedSubjects) -> Option<Co
     })
 }
 
-/// How many times as long as the counted time an experiment with both variants runs until it tells them apart in 80 of 100 cases,
+/// How many times as long as the counted time an experiment with both variants runs until it distinguishes them in 80 of 100 cases,
 /// at 95 % (J. L. Fleiss, Statistical Methods for Rates and Proportions, 3rd ed., 2003, chapter 2). The numbers of subjects are
 /// those that each variant would deny if all subjects had it. `None` if they do not differ.
 pub(crate) fn times_needed(first: DeniedSubjects, other: DeniedSubjects) -> Option<f64> {
@@ -86,7 +86,7 @@ mod tests {
         assert_eq!((less.ratio, less.low), (Some(0.0), 0.0));
     }
 
-    /// The bounds hold the truth in about 95 of 100 experiments, and an experiment of the needed length tells the variants apart in
+    /// The bounds hold the truth in about 95 of 100 experiments, and an experiment of the needed length distinguishes the variants in
     /// about 80 of 100.
     #[test]
     fn simulated_experiments_agree_with_both_formulas() {
@@ -101,7 +101,7 @@ mod tests {
         let times = times_needed(first, other).expect("they differ");
         let sum = ((first.subjects + other.subjects) / 2.0 * times).round();
         let share = 70.0 / 170.0;
-        let (mut held, mut told) = (0, 0);
+        let (mut held, mut significant) = (0, 0);
         for _ in 0..1_000 {
             let mut denied = 0.0;
             let mut left = sum;
@@ -112,10 +112,10 @@ mod tests {
             let found = compare(of(sum - denied, 50.0), of(denied, 50.0)).expect("many");
             let high = found.high.expect("many");
             held += u32::from(found.low <= 0.7 && 0.7 <= high);
-            told += u32::from(high < 1.0);
+            significant += u32::from(high < 1.0);
         }
         assert!((925..=975).contains(&held), "{held} of 1000");
-        assert!((760..=850).contains(&told), "{told} of 1000");
+        assert!((760..=850).contains(&significant), "{significant} of 1000");
         assert_eq!(times_needed(first, first), None);
     }
 }

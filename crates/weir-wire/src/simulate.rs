@@ -114,7 +114,7 @@ pub struct SimulatedVariant {
     pub denied: u64,
     /// The different subjects that were denied.
     pub subjects_denied: u64,
-    /// The time in seconds after which an experiment with this variant and the first one tells them apart by their denied subjects
+    /// The time in seconds after which an experiment with this variant and the first one distinguishes them by their denied subjects
     /// in 80 of 100 cases, at 95 %, if subjects are denied as often as in the replayed time. Null for the first variant, and if
     /// both deny the same number of subjects.
     pub needed_s: Option<u64>,

@@ -58,7 +58,7 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     call(workspace.cargo().args(tests).args(EMBED).env("WEIR_BIN", weir))
 }
 
-/// What the steps stand on. The server contains the dashboard, the guide and the migrations.
+/// The files on which the steps depend. The server contains the dashboard, the guide and the migrations.
 const CHART: [&str; 3] = ["deploy/chart", "crates/xtask", "crates/weir-server"];
 const IMAGE: [&str; 8] = [
     "Dockerfile",

@@ -38,7 +38,7 @@ pub fn compared(name: &str, first: &str, found: Comparison) -> String {
         _ if low > 1.0 => "more",
         _ => {
             return format!(
-                "The variants cannot be told apart yet: {name} denies {} as many subjects as {first} (95 %: {} to {high_text}).",
+                "The variants cannot be distinguished yet: {name} denies {} as many subjects as {first} (95 %: {} to {high_text}).",
                 times(ratio),
                 times(low),
             );
@@ -91,7 +91,9 @@ mod tests {
             "b denies fewer subjects: 0.50 × as many as a (95 %: 0.25 × to 0.90 ×)."
         );
         assert!(found(Some(2.0), 1.1, Some(4.0)).starts_with("b denies more subjects: 2.00 ×"));
-        assert!(found(Some(1.2), 0.8, None).starts_with("The variants cannot be told apart yet"));
+        assert!(
+            found(Some(1.2), 0.8, None).starts_with("The variants cannot be distinguished yet")
+        );
         assert_eq!(found(None, 0.5, None), "a denied no subject, b did.");
     }
 

@@ -118,7 +118,7 @@ fn between(interval: Interval) -> String {
     if low == high { low } else { format!("{low} to {high}") }
 }
 
-/// What a variant would deny if all subjects had it, and how long an experiment beside the first one needs.
+/// The checks and subjects that a variant would deny if all subjects had it, and how long an experiment beside the first one needs.
 pub fn variant(variant: &SimulatedVariant, all: &[SimulatedVariant]) -> String {
     let SimulatedVariant { name, denied, subjects_denied, needed_s } = variant;
     let [subjects, denied] =
@@ -134,11 +134,11 @@ pub fn variant(variant: &SimulatedVariant, all: &[SimulatedVariant]) -> String {
     let first = &first.name;
     match needed_s {
         Some(seconds) => format!(
-            "{denied}. At this traffic an experiment needs about {} to tell it from {first}.",
+            "{denied}. At this traffic an experiment needs about {} to distinguish it from {first}.",
             about(*seconds)
         ),
         None => format!(
-            "{denied}. That is as many subjects as {first}, so an experiment cannot tell them apart."
+            "{denied}. That is as many subjects as {first}, so an experiment cannot distinguish them."
         ),
     }
 }
@@ -217,8 +217,8 @@ mod tests {
         let all = [of("a", 1, None), of("b", 20, Some(200_000)), of("c", 1, None)];
         let texts = all.each_ref().map(|one| variant(one, &all));
         assert_eq!(texts[0], "a for all would deny 1,200 checks of 1 subject.");
-        assert!(texts[1].ends_with("an experiment needs about 3 days to tell it from a."));
-        assert!(texts[2].ends_with("an experiment cannot tell them apart."));
+        assert!(texts[1].ends_with("an experiment needs about 3 days to distinguish it from a."));
+        assert!(texts[2].ends_with("an experiment cannot distinguish them."));
         assert_eq!([60, 7_200].map(about), ["1 minute", "2 hours"]);
     }
 

@@ -67,7 +67,7 @@ pub(super) fn RunResult(
     }
 }
 
-/// What each variant would deny if all subjects had it, and how long an experiment must run to tell the variants apart.
+/// The denials of each variant if all subjects had it, and the time that an experiment needs to distinguish them.
 fn experiment(variants: &[SimulatedVariant]) -> AnyView {
     let sentences =
         variants.iter().map(|variant| view! { <li>{what_if::variant(variant, variants)}</li> });
