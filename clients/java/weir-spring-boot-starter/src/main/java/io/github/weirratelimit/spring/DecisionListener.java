@@ -3,7 +3,7 @@ package io.github.weirratelimit.spring;
 import io.github.weirratelimit.Answer;
 import java.time.Duration;
 
-/** Gets each decision about a request. With Micrometer there is one that counts and times them. */
+/** Gets each decision about a request or the call of a method. */
 @FunctionalInterface
 public interface DecisionListener {
     /**

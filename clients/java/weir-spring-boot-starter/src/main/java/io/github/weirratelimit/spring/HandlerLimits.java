@@ -1,5 +1,6 @@
 package io.github.weirratelimit.spring;
 
+import io.github.weirratelimit.AsyncWeir;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -8,27 +9,24 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
-/** The limits of requests: the beans, then those of the handler's annotations. */
+/** The limits of requests: that of {@code weir.filter}, the beans, then those of the handler's annotations. */
 final class HandlerLimits {
     private final RateLimits annotations;
     private final List<RequestLimit> ofAll;
-    private final DecisionListener listener;
+    private final Checks checks;
     private final Map<Handler, List<RequestLimit>> ofHandlers = new ConcurrentHashMap<>();
 
     /** A method that a class inherits can have other limits there. */
     private record Handler(Class<?> type, Method method) {}
 
-    HandlerLimits(RateLimits annotations, List<RequestLimit> ofAll, DecisionListener listener) {
+    HandlerLimits(RateLimits annotations, List<RequestLimit> ofAll, Checks checks) {
         this.annotations = annotations;
         this.ofAll = List.copyOf(ofAll);
-        this.listener = listener;
-        ofAll.forEach(limit -> {
-            var own = limit.onDecision;
-            limit.onDecision((answer, time) -> {
-                listener.decided(limit.namespace, answer, time);
-                own.accept(answer, time);
-            });
-        });
+        this.checks = checks;
+    }
+
+    LimitedRequest request(AsyncWeir weir) {
+        return new LimitedRequest(weir, checks);
     }
 
     /** Of a handler that is no method of a controller. */
@@ -40,16 +38,16 @@ final class HandlerLimits {
         return ofHandlers.computeIfAbsent(new Handler(type, method), handler -> {
             if (RateLimits.isExempt(type, method)) return List.of();
             List<RequestLimit> limits = new ArrayList<>(ofAll);
-            annotations.of(type, method).forEach(one -> limits.add(limit(one)));
+            annotations.of(type, method).forEach(one -> limits.add(limit(one.limit())));
             return List.copyOf(limits);
         });
     }
 
-    private RequestLimit limit(Expressions annotation) {
-        return RequestLimit.of(annotation.namespace(), call -> annotation.attributes(variables(call)))
-                .cost(call -> annotation.cost(variables(call)))
-                .onError(annotation.onError())
-                .onDecision((answer, time) -> listener.decided(annotation.namespace(), answer, time));
+    /** A limit whose texts know the request. */
+    static RequestLimit limit(CompiledLimit compiled) {
+        return RequestLimit.of(compiled.namespace(), call -> compiled.attributes(variables(call)))
+                .cost(call -> compiled.units(variables(call)))
+                .onError(compiled.onError());
     }
 
     private static Map<String, @Nullable Object> variables(LimitedCall call) {

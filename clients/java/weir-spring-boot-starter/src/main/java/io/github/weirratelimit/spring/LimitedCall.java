@@ -15,6 +15,9 @@ public interface LimitedCall {
     /** {@return the path, which a client can choose} */
     String uri();
 
+    /** {@return the path without that of the application, as {@code weir.filter} tests it} */
+    String pathInApplication();
+
     /** {@return the address of the client, by {@code weir.client-address}} */
     String ip();
 

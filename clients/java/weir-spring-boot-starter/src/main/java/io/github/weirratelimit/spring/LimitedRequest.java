@@ -3,9 +3,9 @@ package io.github.weirratelimit.spring;
 import io.github.weirratelimit.Answer;
 import io.github.weirratelimit.AsyncWeir;
 import io.github.weirratelimit.CheckRequest;
-import io.github.weirratelimit.Degraded;
 import io.github.weirratelimit.RateLimitHeaders;
 import io.github.weirratelimit.SafeAttributes;
+import io.micrometer.observation.Observation;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -26,6 +26,7 @@ final class LimitedRequest {
     static final String ANSWER = Answer.class.getName();
 
     private final AsyncWeir weir;
+    private final Checks checks;
     private final List<Held> held = new CopyOnWriteArrayList<>();
     private final List<Answer> shown = new ArrayList<>();
     private final AtomicBoolean begun = new AtomicBoolean();
@@ -34,8 +35,9 @@ final class LimitedRequest {
 
     private record Held(RequestLimit limit, CheckRequest request, Answer answer, Leases leases) {}
 
-    LimitedRequest(AsyncWeir weir) {
+    LimitedRequest(AsyncWeir weir, Checks checks) {
         this.weir = weir;
+        this.checks = checks;
     }
 
     /** Whether this is the first call: a request is dispatched several times. */
@@ -47,18 +49,19 @@ final class LimitedRequest {
         return last;
     }
 
-    /** Asks about the limits in order. Null if all admit the request; otherwise the response. Waits for the delays of leaky buckets. */
-    CompletableFuture<@Nullable ResponseEntity<?>> admit(List<RequestLimit> limits, LimitedCall call) {
+    /**
+     * Asks about the limits in order. Null if all admit the request; otherwise the response. Waits for the delays of leaky buckets. {@code parent} is
+     * the observation of the request if the thread does not know it.
+     */
+    CompletableFuture<@Nullable ResponseEntity<?>> admit(List<RequestLimit> limits, LimitedCall call, @Nullable Observation parent) {
         if (limits.isEmpty()) return CompletableFuture.completedFuture(null);
         RequestLimit limit = limits.get(0);
         List<RequestLimit> others = limits.subList(1, limits.size());
         Map<String, ? extends @Nullable Object> attributes = limit.skip.test(call) ? null : limit.attributes.apply(call);
-        if (attributes == null) return admit(others, call);
+        if (attributes == null) return admit(others, call, parent);
         CheckRequest request = CheckRequest.of(limit.namespace, SafeAttributes.of(attributes)).withCost(limit.cost.applyAsLong(call));
         long begunNs = System.nanoTime();
-        return weir.check(request).thenCompose(found -> {
-            boolean chosen = found.degraded() == Degraded.CLIENT && limit.onError != null;
-            Answer answer = chosen ? Answer.onError(limit.onError, found.error()) : found;
+        return checks.check(weir, request, limit.onError, parent).thenCompose(answer -> {
             limit.onDecision.accept(answer, Duration.ofNanos(System.nanoTime() - begunNs));
             last = answer;
             if (limit.headers) shown.add(answer);
@@ -69,7 +72,7 @@ final class LimitedRequest {
             }
             CompletableFuture<@Nullable Void> delay = new CompletableFuture<>();
             if (answer.delayMs() == 0) delay.complete(null);
-            return delay.completeOnTimeout(null, answer.delayMs(), TimeUnit.MILLISECONDS).thenCompose(over -> admit(others, call));
+            return delay.completeOnTimeout(null, answer.delayMs(), TimeUnit.MILLISECONDS).thenCompose(over -> admit(others, call, parent));
         });
     }
 

@@ -2,19 +2,15 @@ package io.github.weirratelimit.spring;
 
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
-import java.util.Arrays;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
-import org.jspecify.annotations.Nullable;
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
-import org.springframework.core.DefaultParameterNameDiscoverer;
 import org.springframework.core.MethodIntrospector;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.AnnotationUtils;
@@ -29,44 +25,55 @@ final class RateLimits implements SmartInitializingSingleton {
 
     private final ConfigurableListableBeanFactory beans;
     private final String namespace;
-    private final DefaultParameterNameDiscoverer names = new DefaultParameterNameDiscoverer();
-    private final Map<Object, List<Expressions>> compiled = new ConcurrentHashMap<>();
+    private final Reservations reservations;
+    private final Map<Place, List<OfMethod>> compiled = new ConcurrentHashMap<>();
 
     private record Place(Class<?> type, Method method) {}
 
-    RateLimits(ConfigurableListableBeanFactory beans, String namespace) {
+    /** An annotation, compiled. */
+    record OfMethod(RateLimit annotation, CompiledLimit limit) {}
+
+    RateLimits(ConfigurableListableBeanFactory beans, String namespace, Reservations reservations) {
         this.beans = beans;
         this.namespace = namespace;
+        this.reservations = reservations;
     }
 
     @Override
     public void afterSingletonsInstantiated() {
         for (String name : beans.getBeanDefinitionNames()) {
             Class<?> type = AutoProxyUtils.determineTargetClass(beans, name);
-            if (type == null || !AnnotationUtils.isCandidateClass(type, List.of(RateLimit.class))) continue;
+            if (type == null || !AnnotationUtils.isCandidateClass(type, List.of(RateLimit.class, Reserve.class))) continue;
             Class<?> user = ClassUtils.getUserClass(type);
+            for (Method method : MethodIntrospector.selectMethods(user, (Method one) -> Reservations.annotation(user, one) != null)) {
+                reservations.check(user, method);
+            }
             for (Method method : MethodIntrospector.selectMethods(user, (Method one) -> !annotations(user, one).isEmpty())) {
                 check(user, method, of(user, method));
             }
         }
     }
 
-    private static void check(Class<?> type, Method method, List<Expressions> limits) {
+    private static void check(Class<?> type, Method method, List<OfMethod> limits) {
         String place = "@RateLimit on " + type.getName() + "." + method.getName() + ": ";
-        int fixed = Modifier.FINAL | Modifier.PRIVATE | Modifier.STATIC;
         boolean handler = isHandler(type, method);
-        if (!handler && ((method.getModifiers() & fixed) != 0 || Modifier.isFinal(type.getModifiers()))) {
-            throw new ExpressionException(place + "Spring cannot intercept it, because it is private, static or final", null);
-        }
-        if (handler && limits.stream().anyMatch(limit -> limit.annotation.refundOn().length > 0)) {
+        if (!handler) checkIntercepted(type, method, place);
+        if (handler && limits.stream().anyMatch(limit -> limit.annotation().refundOn().length > 0)) {
             throw new ExpressionException(place + "refundOn is for methods that are no handlers; use RequestLimit.refundWhen", null);
         }
     }
 
+    static void checkIntercepted(Class<?> type, Method method, String place) {
+        int fixed = Modifier.FINAL | Modifier.PRIVATE | Modifier.STATIC;
+        if ((method.getModifiers() & fixed) != 0 || Modifier.isFinal(type.getModifiers())) {
+            throw new ExpressionException(place + "Spring cannot intercept it, because it is private, static or final", null);
+        }
+    }
+
     /** The limits of a method; none if it is exempt. */
-    List<Expressions> of(Class<?> type, Method method) {
-        return compiled.computeIfAbsent(new Place(type, method), place ->
-                annotations(type, method).stream().map(one -> new Expressions(one, method, known(type, method), namespace, beans)).toList());
+    List<OfMethod> of(Class<?> type, Method method) {
+        return compiled.computeIfAbsent(new Place(type, method), place -> annotations(type, method).stream()
+                .map(one -> new OfMethod(one, CompiledLimit.of(one, method, known(type, method), namespace, beans))).toList());
     }
 
     /** The annotations of the method, or else of its class. */
@@ -98,11 +105,6 @@ final class RateLimits implements SmartInitializingSingleton {
     }
 
     private Set<String> known(Class<?> type, Method method) {
-        return isHandler(type, method) ? OF_REQUESTS : new LinkedHashSet<>(Arrays.asList(parameters(method)));
-    }
-
-    String[] parameters(Method method) {
-        String @Nullable [] found = names.getParameterNames(method);
-        return found == null ? new String[0] : found;
+        return isHandler(type, method) ? OF_REQUESTS : Set.of(Parameters.names(method));
     }
 }

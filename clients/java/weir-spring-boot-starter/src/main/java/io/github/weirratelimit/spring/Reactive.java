@@ -2,6 +2,7 @@ package io.github.weirratelimit.spring;
 
 import java.util.concurrent.Callable;
 import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.springframework.util.ClassUtils;
 import reactor.core.publisher.Flux;
@@ -23,6 +24,15 @@ final class Reactive {
         return PRESENT && Publishers.isReactive(returned);
     }
 
+    static boolean isMono(Class<?> returned) {
+        return PRESENT && Publishers.isMono(returned);
+    }
+
+    /** A {@code Mono} whose value is passed to {@code ended}, which can fail it. */
+    static <T> Object reserved(Call call, Callable<T> reserve, BiConsumer<T, @Nullable Object> ended, Consumer<T> failed, Consumer<T> cancelled) {
+        return Publishers.reserved(call, reserve, ended, failed, cancelled);
+    }
+
     static <T> Object limited(Class<?> returned, Call call, Callable<T> admit, BiConsumer<T, @Nullable Throwable> end) {
         return Publishers.limited(returned, call, admit, end);
     }
@@ -42,6 +52,19 @@ final class Reactive {
                     (taken, failure) -> Mono.fromRunnable(() -> end.accept(taken, failure)),
                     taken -> Mono.fromRunnable(() -> end.accept(taken, null)));
             return returned == Mono.class ? values.next() : values;
+        }
+
+        static boolean isMono(Class<?> returned) {
+            return returned == Mono.class;
+        }
+
+        static <T> Object reserved(Call call, Callable<T> reserve, BiConsumer<T, @Nullable Object> ended, Consumer<T> failed, Consumer<T> cancelled) {
+            return Mono.usingWhen(
+                    Mono.fromCallable(reserve).subscribeOn(Schedulers.boundedElastic()),
+                    held -> Mono.from(published(call)).doOnSuccess(value -> ended.accept(held, value)),
+                    held -> Mono.empty(),
+                    (held, failure) -> Mono.fromRunnable(() -> failed.accept(held)),
+                    held -> Mono.fromRunnable(() -> cancelled.accept(held)));
         }
 
         @SuppressWarnings("unchecked")

@@ -4,10 +4,12 @@ import io.github.weirratelimit.Choice;
 import io.github.weirratelimit.OnError;
 import io.github.weirratelimit.Weir;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.observation.ObservationRegistry;
 import java.util.List;
-import java.util.Locale;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.config.AopConfigUtils;
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
@@ -60,20 +62,39 @@ class WeirAutoConfiguration {
     }
 
     @Bean
-    RateLimits rateLimits(ConfigurableListableBeanFactory beans, WeirProperties properties) {
-        return new RateLimits(beans, properties.namespace());
+    Reservations weirReservations(BeanFactory beans, WeirProperties properties) {
+        return new Reservations(beans, properties.namespace());
     }
 
     @Bean
-    HandlerLimits handlerLimits(RateLimits annotations, ObjectProvider<RequestLimit> limits, ObjectProvider<DecisionListener> listeners) {
+    RateLimits rateLimits(ConfigurableListableBeanFactory beans, WeirProperties properties, Reservations reservations) {
+        return new RateLimits(beans, properties.namespace(), reservations);
+    }
+
+    @Bean
+    Checks weirChecks(ObjectProvider<ObservationRegistry> observations, ObjectProvider<DecisionListener> listeners) {
         List<DecisionListener> all = listeners.orderedStream().toList();
-        return new HandlerLimits(annotations, limits.orderedStream().toList(), (namespace, answer, time) -> all.forEach(one -> one.decided(namespace, answer, time)));
+        return new Checks(
+                observations.getIfAvailable(() -> ObservationRegistry.NOOP), (namespace, answer, time) -> all.forEach(one -> one.decided(namespace, answer, time)));
+    }
+
+    @Bean
+    HandlerLimits handlerLimits(
+            RateLimits annotations, ObjectProvider<RequestLimit> beans, Checks checks, WeirProperties properties, BeanFactory factory) {
+        List<RequestLimit> limits = Stream.concat(PathFilter.of(properties, factory).stream(), beans.orderedStream()).toList();
+        return new HandlerLimits(annotations, limits, checks);
     }
 
     @Bean
     @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-    static RateLimitAdvisor rateLimitAdvisor(ObjectProvider<Weir> weir, ObjectProvider<RateLimits> limits) {
-        return new RateLimitAdvisor(weir::getObject, limits::getObject);
+    static RateLimitAdvisor rateLimitAdvisor(ObjectProvider<Weir> weir, ObjectProvider<RateLimits> limits, ObjectProvider<Checks> checks) {
+        return new RateLimitAdvisor(weir::getObject, limits::getObject, checks::getObject);
+    }
+
+    @Bean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    static ReserveAdvisor reserveAdvisor(ObjectProvider<Weir> weir, ObjectProvider<Reservations> reservations, ObjectProvider<Checks> checks) {
+        return new ReserveAdvisor(weir::getObject, reservations::getObject, checks::getObject);
     }
 
     /** Spring's own proxies, once, whoever else needs them. */
@@ -131,11 +152,13 @@ class WeirAutoConfiguration {
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(MeterRegistry.class)
     static class Metrics {
+        /** The timer where no registry observes; otherwise the observation makes it. */
         @Bean
-        DecisionListener weirMetrics(ObjectProvider<MeterRegistry> registries) {
+        DecisionListener weirMetrics(ObjectProvider<MeterRegistry> registries, ObjectProvider<ObservationRegistry> observations) {
+            if (!observations.getIfAvailable(() -> ObservationRegistry.NOOP).isNoop()) return (namespace, answer, time) -> {};
             return (namespace, answer, time) -> registries.ifAvailable(registry -> {
-                String degraded = answer.degraded() == null ? "no" : answer.degraded().name().toLowerCase(Locale.ROOT);
-                registry.timer("weir.check", "namespace", namespace, "outcome", answer.allowed() ? "allowed" : "denied", "degraded", degraded).record(time);
+                String outcome = answer.allowed() ? "allowed" : "denied";
+                registry.timer("weir.check", "namespace", namespace, "outcome", outcome, "degraded", Checks.degraded(answer)).record(time);
             });
         }
     }

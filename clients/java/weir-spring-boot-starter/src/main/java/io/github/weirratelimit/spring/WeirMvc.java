@@ -23,6 +23,7 @@ import java.util.Map;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.ResponseEntity;
+import org.springframework.http.server.RequestPath;
 import org.springframework.web.method.HandlerMethod;
 import org.springframework.web.servlet.HandlerInterceptor;
 import org.springframework.web.servlet.HandlerMapping;
@@ -51,7 +52,7 @@ final class WeirMvc implements Filter, HandlerInterceptor {
             chain.doFilter(request, response);
             return;
         }
-        LimitedRequest limited = new LimitedRequest(weir.async());
+        LimitedRequest limited = limits.request(weir.async());
         request.setAttribute(LIMITED, limited);
         boolean failed = true;
         try {
@@ -82,7 +83,7 @@ final class WeirMvc implements Filter, HandlerInterceptor {
 
     private static @Nullable ResponseEntity<?> admitted(LimitedRequest limited, List<RequestLimit> all, LimitedCall call) {
         try {
-            return limited.admit(all, call).join();
+            return limited.admit(all, call, null).join();
         } catch (CompletionException failure) {
             limited.settle(null);
             if (failure.getCause() instanceof RuntimeException cause) throw cause;
@@ -150,6 +151,11 @@ final class WeirMvc implements Filter, HandlerInterceptor {
         @Override
         public String uri() {
             return request.getRequestURI();
+        }
+
+        @Override
+        public String pathInApplication() {
+            return RequestPath.parse(request.getRequestURI(), request.getContextPath()).pathWithinApplication().value();
         }
 
         @Override

@@ -31,6 +31,9 @@ import reactor.core.publisher.Mono;
 
 /** Limits the requests of Spring WebFlux. */
 final class WeirWebFilter implements WebFilter {
+    /** The key by which Spring passes the observation of a request on. */
+    private static final String OBSERVATION = "micrometer.observation";
+
     private final Weir weir;
     private final HandlerLimits limits;
     private final ClientAddress address;
@@ -55,10 +58,10 @@ final class WeirWebFilter implements WebFilter {
     }
 
     private Mono<Void> limited(ServerWebExchange exchange, WebFilterChain chain, List<RequestLimit> all, @Nullable Principal principal) {
-        LimitedRequest limited = new LimitedRequest(weir.async());
+        LimitedRequest limited = limits.request(weir.async());
         ServerHttpResponse response = exchange.getResponse();
         Call call = new Call(exchange, address, principal);
-        Mono<Void> ended = Mono.defer(() -> Mono.fromFuture(limited.admit(all, call)).map(Optional::<ResponseEntity<?>>of).defaultIfEmpty(Optional.empty()))
+        Mono<Void> ended = Mono.deferContextual(context -> Mono.fromFuture(limited.admit(all, call, context.getOrDefault(OBSERVATION, null))).map(Optional::<ResponseEntity<?>>of).defaultIfEmpty(Optional.empty()))
                 .flatMap(refusal -> {
                     if (limited.last() != null) exchange.getAttributes().put(LimitedRequest.ANSWER, limited.last());
                     if (refusal.isPresent()) return write(refusal.get(), exchange);
@@ -113,6 +116,11 @@ final class WeirWebFilter implements WebFilter {
         @Override
         public String uri() {
             return exchange.getRequest().getPath().value();
+        }
+
+        @Override
+        public String pathInApplication() {
+            return exchange.getRequest().getPath().pathWithinApplication().value();
         }
 
         @Override

@@ -58,6 +58,9 @@ class AnnotationTest {
             return Mono.just(user);
         }
 
+        @RateLimit(value = "tags", attributes = "tags=#tags")
+        public void tagged(Object tags) {}
+
         @RateLimit(value = "first", attributes = "user=#user")
         @RateLimit(value = "second", attributes = "user=#user", onError = RateLimit.OnError.ALLOW)
         public void twice(String user) {}
@@ -92,6 +95,10 @@ class AnnotationTest {
             for (Export wrong : List.of(new Export(null, 1), new Export("ann", List.of(1)), new Export("ann", -1), new Export("ann", 1.5))) {
                 assertThatThrownBy(() -> exports.export(wrong)).isInstanceOf(ExpressionException.class)
                         .hasMessageContaining("@RateLimit(\"export\")").hasMessageContaining("Exports.export");
+            }
+            for (Object tags : new Object[] {List.of("a"), new String[] {"a"}, Map.of("a", 1), null}) {
+                assertThatThrownBy(() -> exports.tagged(tags)).isInstanceOf(ExpressionException.class)
+                        .hasMessageContaining("@RateLimit(\"tags\")").hasMessageContaining("Exports.tagged: attribute tags = #tags is");
             }
             assertThatThrownBy(() -> exports.export(null)).isInstanceOf(ExpressionException.class).hasMessageContaining("#request.user");
             assertThat(context.getBean(MemoryGate.class).received()).isEmpty();
@@ -206,12 +213,16 @@ class AnnotationTest {
         }
     }
 
-    private static ConfigurableApplicationContext started(WebApplicationType type, Class<?>... more) {
-        return new SpringApplicationBuilder(Application.class).sources(more).web(type)
-                .properties("server.port=0", "spring.main.banner-mode=off", "logging.level.root=off").run();
+    @Configuration(proxyBeanMethods = false)
+    @Import({Application.class, OwnAdvice.class})
+    static class WithOwnAdvice {}
+
+    static ConfigurableApplicationContext started(Class<?> application, WebApplicationType type, String... properties) {
+        return new SpringApplicationBuilder(application).web(type)
+                .properties("server.port=0", "spring.main.banner-mode=off", "logging.level.root=off").properties(properties).run();
     }
 
-    private static HttpResponse<String> get(ConfigurableApplicationContext context, String path) throws Exception {
+    static HttpResponse<String> get(ConfigurableApplicationContext context, String path) throws Exception {
         URI uri = URI.create("http://127.0.0.1:" + context.getEnvironment().getProperty("local.server.port") + path);
         HttpRequest request = HttpRequest.newBuilder(uri).header("X-Api-Key", "k1").header("X-Forwarded-For", "10.0.0.1").build();
         return HttpClient.newHttpClient().send(request, HttpResponse.BodyHandlers.ofString());
@@ -220,7 +231,7 @@ class AnnotationTest {
     @ParameterizedTest
     @EnumSource(value = WebApplicationType.class, names = {"SERVLET", "REACTIVE"})
     void limitsHandlers(WebApplicationType type) throws Exception {
-        try (ConfigurableApplicationContext context = started(type)) {
+        try (ConfigurableApplicationContext context = started(Application.class, type)) {
             MemoryGate gate = context.getBean(MemoryGate.class);
             assertThat(get(context, "/movies/7").body()).isEqualTo("movie");
             assertThat(gate.received().get(0).attributes()).isEqualTo(Map.of("ip", "127.0.0.1", "route", "/movies/{id}", "id", "7", "key", "k1"));
@@ -237,9 +248,21 @@ class AnnotationTest {
         }
     }
 
+    @ParameterizedTest
+    @EnumSource(value = WebApplicationType.class, names = {"SERVLET", "REACTIVE"})
+    void requestWithoutAnAttributeIsNotHandled(WebApplicationType type) throws Exception {
+        try (ConfigurableApplicationContext context = started(Application.class, type)) {
+            URI uri = URI.create("http://127.0.0.1:" + context.getEnvironment().getProperty("local.server.port") + "/movies/7");
+            HttpRequest withoutKey = HttpRequest.newBuilder(uri).build();
+            HttpResponse<String> response = HttpClient.newHttpClient().send(withoutKey, HttpResponse.BodyHandlers.ofString());
+            assertThat(response.statusCode()).isEqualTo(500);
+            assertThat(context.getBean(MemoryGate.class).received()).isEmpty();
+        }
+    }
+
     @Test
     void anotherAdviceMakesTheResponse() throws Exception {
-        try (ConfigurableApplicationContext context = started(WebApplicationType.SERVLET, OwnAdvice.class)) {
+        try (ConfigurableApplicationContext context = started(WithOwnAdvice.class, WebApplicationType.SERVLET)) {
             context.getBean(MemoryGate.class).deny("api", Map.of(), null);
             assertThat(get(context, "/movies/8").body()).isEqualTo("slowly");
         }
@@ -247,7 +270,7 @@ class AnnotationTest {
 
     @Test
     void outboundRequestsWaitForTheirBudget() {
-        try (ConfigurableApplicationContext context = started(WebApplicationType.SERVLET)) {
+        try (ConfigurableApplicationContext context = started(Application.class, WebApplicationType.SERVLET)) {
             MemoryGate gate = context.getBean(MemoryGate.class);
             BudgetInterceptor budget = new BudgetInterceptor(
                     gate.client(), host -> CheckRequest.of("outbound", Map.of("provider", host)), Duration.ofMillis(1));
