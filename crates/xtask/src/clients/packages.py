@@ -87,6 +87,7 @@ def java(scratch: pathlib.Path) -> Commands:
     shutil.copytree(folder, built / "clients" / "java", ignore=shutil.ignore_patterns("target"))
     shutil.copy(CLIENTS / "conformance.json", built / "clients")
     yield built / "clients" / "java", ["mvn", *QUIET, "-Dmaven.install.skip=true", "install"]
+    yield built / "clients" / "java", ["python", XTASK / "java_signatures.py", built / "clients" / "java"]
     yield built / "clients" / "java", ["python", XTASK / "java_package.py", built / "clients" / "java", scratch]
     repository = f"MAVEN_OPTS=-Dmaven.repo.local={scratch / 'm2'}"
     yield CLIENTS.parent / "examples", ["env", repository, "python", "-m", "unittest", "test_examples.SpringExample"]
