@@ -89,6 +89,7 @@ def java(scratch: pathlib.Path) -> Commands:
     yield built / "clients" / "java", ["mvn", *QUIET, "-Dmaven.install.skip=true", "install"]
     yield built / "clients" / "java", ["python", XTASK / "java_signatures.py", built / "clients" / "java"]
     yield built / "clients" / "java", ["python", XTASK / "java_package.py", built / "clients" / "java", scratch]
+    yield built / "clients" / "java", ["python", XTASK / "java_guide.py", built / "clients" / "java", scratch]
     repository = f"MAVEN_OPTS=-Dmaven.repo.local={scratch / 'm2'}"
     yield CLIENTS.parent / "examples", ["env", repository, "python", "-m", "unittest", "test_examples.SpringExample"]
 

@@ -7,10 +7,14 @@ import sys
 
 
 def programs(folder: pathlib.Path, kind: str) -> list[tuple[str, str]]:
-    """The first blocks of this language, each with the block of text that it must print."""
-    page = (folder / "README.md").read_text("utf-8")
-    codes, texts = (re.findall(f"```{language}\n(.*?)```\n", page, re.DOTALL) for language in (kind, "text"))
-    return list(zip(codes, texts))
+    """The blocks of this language that a block of text follows, which is what they must print."""
+    found = blocks(folder / "README.md")
+    return [(code, text) for (language, code), (next_one, text) in zip(found, found[1:]) if (language, next_one) == (kind, "text")]
+
+
+def blocks(page: pathlib.Path) -> list[tuple[str, str]]:
+    """All blocks of a page, each with its language."""
+    return re.findall("^```(\\w*)\n(.*?)^```\n", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
 
 
 def compare(expected: str, command: list[str], project: pathlib.Path) -> None:
