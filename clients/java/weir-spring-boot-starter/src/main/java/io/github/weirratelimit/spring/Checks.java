@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.util.Locale;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -33,7 +34,7 @@ final class Checks {
             throw running.failed(failure);
         }
         return asked.handle((answer, failure) -> {
-            if (failure instanceof RuntimeException known) throw running.failed(known);
+            if (failure != null) throw running.failed(failure instanceof RuntimeException known ? known : new CompletionException(failure));
             return running.decided(answer);
         });
     }

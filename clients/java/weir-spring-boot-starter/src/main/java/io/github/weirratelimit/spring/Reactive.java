@@ -9,7 +9,7 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 
-/** Limits of methods that return a {@code Mono} or {@code Flux}, which are asked on a thread that may block. */
+/** Limits and reservations of methods that return a {@code Mono} or {@code Flux}, which are asked on a thread that may block. */
 final class Reactive {
     private static final boolean PRESENT = ClassUtils.isPresent("reactor.core.publisher.Flux", Reactive.class.getClassLoader());
 
