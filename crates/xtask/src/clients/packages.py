@@ -64,7 +64,7 @@ def go(scratch: pathlib.Path) -> Commands:
     yield folder, [*offline, "test", "-count=1", "./..."]
     yield folder, ["python", XTASK / "go_module.py", folder, scratch]
     # These have dependencies, which go.sum pins.
-    for nested in ("weirgrpc", "frameworks"):
+    for nested in ("weirgrpc", "frameworks", "ratelimitservice"):
         yield folder / nested, ["go", "vet", "./..."]
         yield folder / nested, ["go", "test", "-count=1", "./..."]
 

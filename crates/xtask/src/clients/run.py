@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 
 import packages
@@ -45,6 +46,7 @@ def main() -> int:
             "WEIR_WEBHOOK": installation["webhook"],
             "WEIR_WEBHOOK_SECRET": installation["webhook_secret"],
             "WEIR_PID": str(installation["pid"]),
+            "WEIR_RLS_TARGET": start_rate_limit_service(stack, weir, installation) if "go" in names else "",
             "WEIR_BIN": weir,
             "PATH": f"{pathlib.Path(tools) / 'bin'}{os.pathsep}{os.environ['PATH']}",
             "PYTHONDONTWRITEBYTECODE": "1",
@@ -115,6 +117,26 @@ def start_weir(stack: contextlib.ExitStack, weir: str, scratch: pathlib.Path, st
     version = max(one["rulebook_version"] for one in [*made, key])
     until(lambda: get(f"{address(installation['gates'][0])}/readyz")["rulebook_version"] >= version)
     return installation
+
+
+def start_rate_limit_service(stack: contextlib.ExitStack, weir: str, installation: dict) -> str:
+    """Starts another gate, because that of `weir dev` does not serve it. Returns the address; the gate can still be starting."""
+    owner = urllib.parse.urlsplit(installation["database_url"])
+    # As `weir migrate` creates logins of gates. The installation is new, so there is none of this name.
+    subprocess.run(["psql", "-qc", "CREATE ROLE rls_gate LOGIN PASSWORD 'rls' IN ROLE weir_gate", owner.geturl()], check=True)
+    port = free_ports(2)
+    settings = {
+        "WEIR_ROLES": "gate",
+        "WEIR_DATABASE_URL": owner._replace(netloc=f"rls_gate:rls@{owner.hostname}:{owner.port}").geturl(),
+        "WEIR_REDIS_URL": installation["redis_url"],
+        "WEIR_REDIS_BUDGET_MS": "10000",
+        "WEIR_GATE_ADDR": f"127.0.0.1:{port}",
+        "WEIR_RLS_ADDR": f"127.0.0.1:{port + 1}",
+        "WEIR_DRAIN_MS": "0",
+        "WEIR_LOG": "warn",
+    }
+    start(stack, [weir, "serve"], env={**os.environ, **settings})
+    return settings["WEIR_RLS_ADDR"]
 
 
 def start(stack: contextlib.ExitStack, command: list, **options) -> subprocess.Popen:
