@@ -170,7 +170,8 @@ def main() -> None:
         # Fewer seconds are left on a busy machine.
         if re.sub(r"wait \d+ s", "wait 10 s", printed) != expected:
             sys.exit(f"the page promises\n{expected}but its code printed\n{printed}")
-    print(f"   {len(pages)} blocks of the guide and the README, {len(programs)} Kotlin programs")
+    compiled = len(list(project.glob("src/main/*/[bB]lock*")))
+    print(f"   {compiled} blocks of the guide and of README.md compile, and {len(programs)} Kotlin programs print what they promise")
 
 
 def of_java(code: str) -> str:
