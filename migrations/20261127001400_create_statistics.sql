@@ -142,10 +142,21 @@ CREATE TABLE denials (
     retry_after_ms bigint,
     degraded boolean NOT NULL,
     stands_for integer NOT NULL,
+    -- The request whose answer was the denial, and its trace if it was traced. A check of a deferred job has neither.
+    request_id uuid,
+    trace_id uuid,
+    rule_revision bigint,
+    override_id uuid,
+    -- The names of other rules that denied the check.
+    also_denied_by jsonb NOT NULL,
+    -- The answers of the rule's limits.
+    limits jsonb NOT NULL,
     CONSTRAINT denials_tenant_id_id_pkey PRIMARY KEY (tenant_id, id)
 );
 
 CREATE INDEX denials_at_idx ON denials USING brin (at);
+CREATE INDEX denials_tenant_id_request_id_idx ON denials (tenant_id, request_id)
+    WHERE request_id IS NOT NULL;
 
 -- A tenant reads its own rows, a gate writes its own, and the owner, as whom the housekeeping runs, does all.
 DO $$
@@ -514,7 +525,7 @@ BEGIN
     DELETE FROM public.tallies_days
     WHERE day < (today - GREATEST(days_days, 1))::timestamptz;
     DELETE FROM public.gate_flushes WHERE flushed_at < now() - interval '2 days';
-    DELETE FROM public.denials WHERE at < now() - interval '1 day';
+    DELETE FROM public.denials WHERE at < now() - interval '30 days';
     -- A gate that was away may still report decisions of a tenant for days after its deletion.
     FOR tenant IN
         SELECT d.tenant_id FROM public.deleted_tenants d

@@ -109,6 +109,8 @@ ids! {
     AuditId = "audit";
     /// An entry of the log of refused checks.
     DenialId = "denial";
+    /// A request of a caller. Answers have it as `x-request-id`.
+    RequestId = "req";
     /// A webhook of a tenant.
     WebhookId = "webhook";
     /// A delivery to a webhook, however often it is attempted.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::extract::FromRequestParts;
 use axum::http::HeaderValue;
 use axum::http::request::Parts;
+use weir_domain::id;
 
 use crate::problem::Problem;
 
@@ -21,6 +22,11 @@ impl RequestId {
     /// The id as a value of a header.
     pub(crate) fn header_value(&self) -> HeaderValue {
         HeaderValue::from_bytes(&self.0).expect("letters and digits are permitted")
+    }
+
+    /// The id as a number with its kind, which is what a log stores.
+    pub fn id(&self) -> id::RequestId {
+        self.as_str().parse().expect("the source writes the text of an id")
     }
 
     /// The id as text.

@@ -1,8 +1,9 @@
-//! The log of denied checks: a sample of each second, retained for a day.
+//! The log of denied checks: a sample of each second, retained for 30 days.
 
 use serde_json::Value;
+use time::OffsetDateTime;
 use uuid::Uuid;
-use weir_domain::id::{DenialId, RuleId, TenantId};
+use weir_domain::id::{DenialId, OverrideId, RequestId, RuleId, TenantId};
 use weir_domain::time::Timestamp;
 
 use crate::connection::PooledConnection;
@@ -13,6 +14,10 @@ use crate::tallies::{Counted, Flush};
 
 /// The most denied checks of a tenant that a gate records for each second.
 pub const DENIALS_PER_SECOND: u32 = 10;
+/// The days for which an entry is retained. `weir_delete_old_statistics` has the same number.
+pub const DENIALS_DAYS: u16 = 30;
+/// The most other rules that an entry names.
+pub const ALSO_DENIED_BY_MAX: usize = 8;
 
 /// A denied check.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,6 +46,87 @@ pub struct DenialRow {
     pub degraded: bool,
     /// The number of denied checks that the entry represents.
     pub stands_for: u32,
+    /// The facts that explain the denial.
+    pub detail: DenialDetail,
+}
+
+/// The facts that explain a denied check.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DenialDetail {
+    /// The request that the denial answered. `None` for a check of a deferred job.
+    pub request_id: Option<RequestId>,
+    /// The trace of the request, if it was traced.
+    pub trace_id: Option<u128>,
+    /// The revision of the rule that decided.
+    pub rule_revision: Option<u64>,
+    /// The override that applied to the subject.
+    pub override_id: Option<OverrideId>,
+    /// The names of other rules that denied the check, at most [`ALSO_DENIED_BY_MAX`].
+    pub also_denied_by: Vec<String>,
+    /// The answers of the rule's limits, as JSON.
+    pub limits: Value,
+}
+
+/// The columns as Postgres returns them. All but the first are `None` in the only row of an empty list.
+struct Row {
+    as_of: OffsetDateTime,
+    id: Option<Uuid>,
+    at: Option<OffsetDateTime>,
+    namespace: Option<String>,
+    rule_id: Option<Uuid>,
+    rule: Option<String>,
+    shadow: Option<bool>,
+    subject: Option<Value>,
+    cost: Option<i64>,
+    retry_after_ms: Option<i64>,
+    degraded: Option<bool>,
+    stands_for: Option<i32>,
+    request_id: Option<Uuid>,
+    trace_id: Option<Uuid>,
+    rule_revision: Option<i64>,
+    override_id: Option<Uuid>,
+    also_denied_by: Option<Value>,
+    limits: Option<Value>,
+}
+
+/// A statement that returns [`Row`]s, newest first: its name, and what selects the entries.
+macro_rules! query_denials {
+    ($name:literal, $selection:literal $(, $argument:expr)+ $(,)?) => {
+        sqlx::query_as!(
+            Row,
+            "-- "
+                + $name
+                + r#"
+            SELECT
+                f.as_of AS "as_of!",
+                d.id AS "id?",
+                d.at AS "at?",
+                d.namespace AS "namespace?",
+                d.rule_id AS "rule_id?",
+                d.rule AS "rule?",
+                d.shadow AS "shadow?",
+                d.subject AS "subject?",
+                d.cost AS "cost?",
+                d.retry_after_ms,
+                d.degraded AS "degraded?",
+                d.stands_for AS "stands_for?",
+                d.request_id,
+                d.trace_id,
+                d.rule_revision,
+                d.override_id,
+                d.also_denied_by AS "also_denied_by?",
+                d.limits AS "limits?"
+            FROM weir_freshness(now(), now()) f
+            LEFT JOIN (
+                SELECT * FROM denials
+                WHERE "#
+                + $selection
+                + "
+            ) d ON true
+            ORDER BY d.id DESC",
+            $($argument),+
+        )
+    };
 }
 
 /// A subject that a rule denied.
@@ -103,17 +189,30 @@ impl<'t> Denials<'t> {
         let degraded: Vec<bool> = rows.iter().map(|row| row.degraded).collect();
         let stand_for: Vec<i32> =
             rows.iter().map(|row| i32::try_from(row.stands_for).unwrap_or(i32::MAX)).collect();
+        let detail = |of: fn(&DenialDetail) -> Option<u128>| -> Vec<Option<Uuid>> {
+            rows.iter().map(|row| of(&row.detail).map(uuid)).collect()
+        };
+        let request_ids = detail(|detail| detail.request_id.map(RequestId::to_u128));
+        let trace_ids = detail(|detail| detail.trace_id);
+        let override_ids = detail(|detail| detail.override_id.map(OverrideId::to_u128));
+        let revisions: Vec<Option<i64>> =
+            rows.iter().map(|row| row.detail.rule_revision.map(signed)).collect();
+        let others: Vec<Value> =
+            rows.iter().map(|row| row.detail.also_denied_by.clone().into()).collect();
+        let limits: Vec<Value> = rows.iter().map(|row| row.detail.limits.clone()).collect();
         sqlx::query!(
             "-- denials.write
             INSERT INTO denials (
                 gate_id, tenant_id, id, at, namespace, rule_id, rule, shadow, subject, cost,
-                retry_after_ms, degraded, stands_for
+                retry_after_ms, degraded, stands_for, request_id, trace_id, rule_revision,
+                override_id, also_denied_by, limits
             )
             SELECT $1, n.*
             FROM unnest(
                 $2::uuid[], $3::uuid[], $4::timestamptz[], $5::text[], $6::uuid[], $7::text[],
                 $8::boolean[], $9::jsonb[], $10::bigint[], $11::bigint[], $12::boolean[],
-                $13::integer[]
+                $13::integer[], $14::uuid[], $15::uuid[], $16::bigint[], $17::uuid[],
+                $18::jsonb[], $19::jsonb[]
             ) n
             ON CONFLICT ON CONSTRAINT denials_tenant_id_id_pkey DO NOTHING",
             uuid(flush.gate_id.to_u128()),
@@ -129,6 +228,12 @@ impl<'t> Denials<'t> {
             &retries as &[Option<i64>],
             &degraded,
             &stand_for,
+            &request_ids as &[Option<Uuid>],
+            &trace_ids as &[Option<Uuid>],
+            &revisions as &[Option<i64>],
+            &override_ids as &[Option<Uuid>],
+            &others,
+            &limits,
         )
         .execute(self.conn)
         .await?;
@@ -182,34 +287,16 @@ impl<'t> Denials<'t> {
         filter: &DenialFilter,
         page: &Page<DenialId>,
     ) -> Result<Counted<Listing<DenialRow>>, StoreError> {
-        let rows = sqlx::query!(
-            r#"-- denials.list
-            SELECT
-                f.as_of AS "as_of!",
-                d.id AS "id?",
-                d.at AS "at?",
-                d.namespace AS "namespace?",
-                d.rule_id AS "rule_id?",
-                d.rule AS "rule?",
-                d.shadow AS "shadow?",
-                d.subject AS "subject?",
-                d.cost AS "cost?",
-                d.retry_after_ms,
-                d.degraded AS "degraded?",
-                d.stands_for AS "stands_for?"
-            FROM weir_freshness(now(), now()) f
-            LEFT JOIN (
-                SELECT * FROM denials
-                WHERE tenant_id = $1
+        let rows = query_denials!(
+            "denials.list",
+            "tenant_id = $1
                     AND ($2::uuid IS NULL OR rule_id = $2)
                     AND ($3::uuid IS NULL OR id < $3)
                     AND ($4::uuid IS NULL OR id > $4)
                     AND ($6::jsonb[] IS NULL OR (subject <> '{}' AND subject <@ ANY($6)))
                     AND ($7::text[] IS NULL OR namespace = ANY($7))
                 ORDER BY id DESC
-                LIMIT $5
-            ) d ON true
-            ORDER BY d.id DESC"#,
+                LIMIT $5",
             uuid(filter.tenant_id.to_u128()),
             filter.rule_id.map(|id| uuid(id.to_u128())),
             page.after.map(|id| uuid(id.to_u128())),
@@ -220,30 +307,69 @@ impl<'t> Denials<'t> {
         )
         .fetch_all(self.conn)
         .await?;
-        let Some(first) = rows.first() else {
-            return Err(StoreError::corrupt("a list without freshness"));
-        };
-        let as_of = timestamp(first.as_of);
-        let rows = rows.into_iter().filter_map(|row| {
-            Some(DenialRow {
-                id: DenialId::from_u128(row.id?.as_u128()),
-                tenant_id: filter.tenant_id,
-                at: timestamp(row.at?),
-                namespace: row.namespace?,
-                rule_id: RuleId::from_u128(row.rule_id?.as_u128()),
-                rule: row.rule?,
-                shadow: row.shadow?,
-                subject: row.subject?,
-                cost: unsigned(row.cost?),
-                retry_after_ms: row.retry_after_ms.map(unsigned),
-                degraded: row.degraded?,
-                stands_for: row
-                    .stands_for
-                    .and_then(|checks| u32::try_from(checks).ok())
-                    .unwrap_or(1),
-            })
-        });
-        let listing = page.listing(rows.collect());
-        Ok(Counted { counts: listing, as_of, dropped: 0 })
+        let counted = counted(filter.tenant_id, rows)?;
+        Ok(Counted { counts: page.listing(counted.counts), as_of: counted.as_of, dropped: 0 })
     }
+
+    /// Returns the newest `most` entries of a request. A batch can have several.
+    pub async fn of_request(
+        self,
+        tenant_id: TenantId,
+        request_id: RequestId,
+        namespaces: Option<&[String]>,
+        most: u32,
+    ) -> Result<Vec<DenialRow>, StoreError> {
+        let rows = query_denials!(
+            "denials.of_request",
+            "tenant_id = $1
+                    AND request_id = $2
+                    AND ($3::text[] IS NULL OR namespace = ANY($3))
+                ORDER BY id DESC
+                LIMIT $4",
+            uuid(tenant_id.to_u128()),
+            uuid(request_id.to_u128()),
+            namespaces,
+            i64::from(most),
+        )
+        .fetch_all(self.conn)
+        .await?;
+        Ok(counted(tenant_id, rows)?.counts)
+    }
+}
+
+fn counted(tenant_id: TenantId, rows: Vec<Row>) -> Result<Counted<Vec<DenialRow>>, StoreError> {
+    let Some(first) = rows.first() else {
+        return Err(StoreError::corrupt("a list without freshness"));
+    };
+    let as_of = timestamp(first.as_of);
+    let counts = rows.into_iter().filter_map(|row| denial(tenant_id, row)).collect();
+    Ok(Counted { counts, as_of, dropped: 0 })
+}
+
+/// The entry of a row; `None` for the row of an empty list.
+fn denial(tenant_id: TenantId, row: Row) -> Option<DenialRow> {
+    let also = row.also_denied_by.and_then(|names| serde_json::from_value(names).ok());
+    let detail = DenialDetail {
+        request_id: row.request_id.map(|id| RequestId::from_u128(id.as_u128())),
+        trace_id: row.trace_id.map(|id| id.as_u128()),
+        rule_revision: row.rule_revision.map(unsigned),
+        override_id: row.override_id.map(|id| OverrideId::from_u128(id.as_u128())),
+        also_denied_by: also.unwrap_or_default(),
+        limits: row.limits.unwrap_or_default(),
+    };
+    Some(DenialRow {
+        id: DenialId::from_u128(row.id?.as_u128()),
+        tenant_id,
+        at: timestamp(row.at?),
+        namespace: row.namespace?,
+        rule_id: RuleId::from_u128(row.rule_id?.as_u128()),
+        rule: row.rule?,
+        shadow: row.shadow?,
+        subject: row.subject?,
+        cost: unsigned(row.cost?),
+        retry_after_ms: row.retry_after_ms.map(unsigned),
+        degraded: row.degraded?,
+        stands_for: row.stands_for.and_then(|checks| u32::try_from(checks).ok()).unwrap_or(1),
+        detail,
+    })
 }

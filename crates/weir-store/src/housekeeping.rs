@@ -13,7 +13,7 @@ pub struct Retention {
     pub hours_days: u16,
     /// Days of counts by the day.
     pub days_days: u16,
-    /// Entries in a tenant's log of denied checks. None is retained for more than a day.
+    /// Entries in a tenant's log of denied checks. None is retained for more than [`crate::DENIALS_DAYS`].
     pub denials_max: u32,
     /// Hours of checks recorded for what-if runs.
     pub samples_hours: u16,

@@ -72,7 +72,10 @@ pub use ceilings::{Ceilings, TenantCeilings};
 pub use deliveries::{
     Attempted, Deliveries, DeliveryRow, DeliveryState, Due, NewDelivery, Sending,
 };
-pub use denials::{DENIALS_PER_SECOND, DenialFilter, DenialRow, Denials, DeniedSubject};
+pub use denials::{
+    ALSO_DENIED_BY_MAX, DENIALS_DAYS, DENIALS_PER_SECOND, DenialDetail, DenialFilter, DenialRow,
+    Denials, DeniedSubject,
+};
 pub use error::{Constraint, StoreError};
 pub use events::{AlertEvent, AlertEvents, ChangeEvent, ChangeOf, EventFilter, Events};
 pub use gates::{GateBeat, GateLoad, GateReport, GateRow, Gates, Rollout};

@@ -31,6 +31,11 @@ impl RequestSpan {
         self.0.span().span_context().clone()
     }
 
+    /// The id of the trace.
+    pub fn trace_id(&self) -> u128 {
+        u128::from_be_bytes(self.0.span().span_context().trace_id().to_bytes())
+    }
+
     /// States how the checks of the request were decided, and the names of the rules that denied them.
     pub fn decided<'a>(
         &self,

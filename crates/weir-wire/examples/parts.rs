@@ -103,6 +103,7 @@ fn rulebook() -> Rulebook {
         let route = if hot { "/hot".to_owned() } else { format!("/cold/{nth}") };
         Arc::new(StoredRule {
             id: RuleId::new(NOW, nth.into()).to_string(),
+            revision: Some(1),
             newer_unreadable: None,
             slots: vec![0],
             body: json!({

@@ -6,7 +6,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use weir_domain::id::{DenialId, GateId, RuleId, TenantId};
 use weir_domain::time::Timestamp;
-use weir_store::{DenialRow, Flush, Scope, SketchEntry, SketchRow, TallyCounts, TallyRow};
+use weir_store::{
+    DenialDetail, DenialRow, Flush, Scope, SketchEntry, SketchRow, TallyCounts, TallyRow,
+};
 
 use super::isolation::{For, Operation, Things, ask, operations, table as roles};
 use super::support::{Member, Plane};
@@ -283,6 +285,7 @@ async fn wrote(plane: &Plane, member: &Member, (namespace, rule): (&str, &str), 
         retry_after_ms: None,
         degraded: false,
         stands_for: 1,
+        detail: DenialDetail::default(),
     };
     let mut tx =
         plane.database.gate.begin("tests.wrote", Scope::Gate(gate_id)).await.expect("begin");

@@ -11,7 +11,7 @@ use weir_domain::rule::Segment;
 use weir_domain::time::Timestamp;
 use weir_domain::unmatched::{UNKNOWN_NAMESPACE_RULE, UNMATCHED_RULE, missing_attribute_rule};
 use weir_store::{
-    DenialRow, DropCount, Flush, Scope, SketchEntry, SketchRow, TallyCounts, TallyRow,
+    DenialDetail, DenialRow, DropCount, Flush, Scope, SketchEntry, SketchRow, TallyCounts, TallyRow,
 };
 
 use super::support::{Member, Plane};
@@ -99,6 +99,7 @@ fn denial(tenant_id: TenantId, rule_id: RuleId, at: Timestamp) -> DenialRow {
         retry_after_ms: Some(100),
         degraded: false,
         stands_for: 1,
+        detail: DenialDetail::default(),
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use weir_domain::id::{DenialId, GateId, RuleId, TenantId};
 use weir_domain::time::Timestamp;
 use weir_store::{
-    DenialRow, Flush, SKETCH_MS, Scope, SketchEntry, SketchRow, TallyCounts, TallyRow,
+    DenialDetail, DenialRow, Flush, SKETCH_MS, Scope, SketchEntry, SketchRow, TallyCounts, TallyRow,
 };
 
 use super::support::{Answer, Member, Plane};
@@ -134,6 +134,7 @@ async fn inspection_of_a_subject_lists_its_denials_only() {
         retry_after_ms: Some(1000),
         degraded: false,
         stands_for: 1,
+        detail: DenialDetail::default(),
     };
     let rows = [
         denied(1, json!({ "user": "u-1" })),
@@ -194,6 +195,7 @@ async fn wrote_history(plane: &Plane, member: &Member, rule: &str, customer: &Va
         retry_after_ms: Some(1000),
         degraded: false,
         stands_for: 1,
+        detail: DenialDetail::default(),
     };
     let flush = Flush { gate_id, boot_id: 1, oldest_minute: now, age: std::time::Duration::ZERO };
     let mut tx = plane.database.gate.begin("tests", Scope::Gate(gate_id)).await.expect("begin");

@@ -15,6 +15,8 @@ pub struct ActiveRule {
     pub rule: Rule,
     /// Other limits for single subjects.
     pub overrides: Overrides,
+    /// The number of the rule's revision. `None` if it is unknown.
+    pub revision: Option<u64>,
     /// The id as answers write it, shared by all answers.
     id_text: Arc<str>,
 }
@@ -23,7 +25,13 @@ impl ActiveRule {
     /// A rule in force.
     pub fn new(id: RuleId, rule: Rule, overrides: Overrides) -> Self {
         let id_text = id.to_string().into();
-        Self { id, rule, overrides, id_text }
+        Self { id, rule, overrides, revision: None, id_text }
+    }
+
+    /// The same with the number of the rule's revision.
+    #[must_use]
+    pub fn with_revision(self, revision: Option<u64>) -> Self {
+        Self { revision, ..self }
     }
 
     /// The name of the rule.

@@ -86,7 +86,7 @@ pub(crate) async fn send_charge(state: &GateState, charge: BufferedCharge) -> Se
     let tenant = charge.tenant;
     let key = charge.key;
     let at = state.clock.now();
-    let caller = Caller { tenant, key, book, at, wait_max: None, span: None };
+    let caller = Caller { tenant, key, book, at, request_id: None, wait_max: None, span: None };
     if !caller.book.enforced(tenant) {
         return SentCharge::Impossible;
     }

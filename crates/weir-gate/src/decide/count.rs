@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use weir_domain::lease::Lease;
 use weir_domain::request::Operation;
+use weir_trace::RequestSpan;
 use weir_wire::check::CheckAnswer;
 
 use super::pending::{KeyReused, Outcome, PendingCheck};
@@ -92,6 +93,8 @@ pub(super) fn record(
         tenant: check.caller.tenant,
         key: check.caller.key,
         at: check.caller.at,
+        request_id: check.caller.request_id,
+        trace_id: check.caller.span.as_ref().map(RequestSpan::trace_id),
         took,
         known_namespace: check.namespace.is_some_and(|namespace| !namespace.rules.is_empty()),
         sample: sample.filter(|_| {

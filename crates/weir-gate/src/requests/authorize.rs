@@ -66,7 +66,7 @@ async fn decided(
     state: &GateState,
     asked: &Parts,
 ) -> Result<(Arc<Profile>, CheckAnswer), AuthorizeError> {
-    let caller = caller(state, &asked.headers).inspect_err(|problem| {
+    let caller = caller(state, asked).inspect_err(|problem| {
         state.meters.refused_caller(Interface::Authorize, problem.code());
     })?;
     let target = asked.uri.path_and_query().map_or("", PathAndQuery::as_str);
@@ -91,10 +91,12 @@ async fn decided(
 }
 
 /// The proxy that presents a key.
-fn caller(state: &GateState, headers: &HeaderMap) -> Result<Caller, Problem> {
+fn caller(state: &GateState, asked: &Parts) -> Result<Caller, Problem> {
+    let headers = &asked.headers;
     let book = Caller::rulebook(state)?;
     let secret = key::presented(headers).ok_or_else(Problem::unauthenticated)?;
     let caller = Caller::of_secret(state, book, &secret)?;
+    let caller = Caller { request_id: asked.extensions.get().copied(), ..caller };
     Ok(caller.traced(state, headers, || "authorize".to_owned()))
 }
 

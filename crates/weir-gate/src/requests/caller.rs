@@ -11,6 +11,7 @@ use weir_domain::rulebook::Rulebook;
 use weir_domain::time::Timestamp;
 use weir_http::bearer::credential;
 use weir_http::problem::Problem;
+use weir_http::request_id::RequestId;
 use weir_redis::limiter::CallOptions;
 use weir_trace::RequestSpan;
 
@@ -25,6 +26,8 @@ pub(crate) struct Caller {
     pub(crate) book: Arc<Rulebook>,
     /// The time of the request.
     pub(crate) at: Timestamp,
+    /// The id of the request, which its answer has. `None` for the checks of deferred jobs and other work of the gate itself.
+    pub(crate) request_id: Option<RequestId>,
     /// The longest wait for Redis, if the caller expects an answer sooner than others.
     pub(crate) wait_max: Option<Duration>,
     /// The span of the request, if it is traced.
@@ -40,6 +43,7 @@ impl FromRequestParts<GateState> for Caller {
         let caller = caller.inspect_err(|problem| {
             state.meters.refused_caller(Interface::Check, problem.code());
         })?;
+        let caller = Self { request_id: parts.extensions.get().copied(), ..caller };
         Ok(caller.traced(state, &parts.headers, || {
             // No path of an operation with a caller has parameters.
             format!("{} {}", parts.method, parts.uri.path())
@@ -99,7 +103,7 @@ impl Caller {
         }
         let tenant = caller.tenant;
         let key = caller.key.id;
-        Ok(Self { tenant, key, book, at, wait_max: None, span: None })
+        Ok(Self { tenant, key, book, at, request_id: None, wait_max: None, span: None })
     }
 
     /// The caller with the span of the request, if its headers continue a trace.

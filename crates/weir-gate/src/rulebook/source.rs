@@ -147,7 +147,8 @@ fn newest_readable(
 
 fn rule(row: ServedRule) -> StoredRule {
     let slots = row.slots.iter().filter_map(|&slot| u16::try_from(slot).ok()).collect();
-    StoredRule { id: row.id.to_string(), slots, body: row.spec, newer_unreadable: None }
+    let revision = Some(row.revision);
+    StoredRule { id: row.id.to_string(), slots, body: row.spec, revision, newer_unreadable: None }
 }
 
 fn override_of(row: ServedOverride) -> StoredOverride {

@@ -317,6 +317,7 @@ impl TallyAccumulator {
                 retry_after_ms: denial.retry_after_ms,
                 degraded: denial.degraded,
                 stands_for: u32::try_from(share).unwrap_or(u32::MAX),
+                detail: denial.detail,
             });
         }
         while self.denials.len() > DENIALS_MAX {

@@ -9,6 +9,7 @@ use weir_domain::request::Request;
 use weir_domain::sample::SamplePlan;
 use weir_domain::time::Timestamp;
 use weir_domain::unmatched::Unmatched;
+use weir_http::request_id::RequestId;
 use weir_wire::check::CheckAnswer;
 
 use crate::decide::merged_check::Origins;
@@ -19,6 +20,9 @@ pub(crate) struct DecisionEvent<'a> {
     pub(crate) tenant: TenantId,
     pub(crate) key: KeyId,
     pub(crate) at: Timestamp,
+    /// The id of the request that the answer has, and that of its trace, for the log of denials.
+    pub(crate) request_id: Option<RequestId>,
+    pub(crate) trace_id: Option<u128>,
     /// The duration of the decision.
     pub(crate) took: Duration,
     /// Whether the request's namespace has rules. All namespaces without rules are counted as one.

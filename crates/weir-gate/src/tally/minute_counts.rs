@@ -12,7 +12,8 @@ use weir_domain::rulebook::ActiveRule;
 use weir_domain::sample::SamplePlan;
 use weir_domain::time::Timestamp;
 use weir_domain::unmatched::{UNMATCHED_RULE, Unmatched, missing_attribute_rule};
-use weir_store::{DENIALS_PER_SECOND, TallyCounts};
+use weir_http::request_id::RequestId;
+use weir_store::{ALSO_DENIED_BY_MAX, DENIALS_PER_SECOND, DenialDetail, TallyCounts};
 use weir_wire::check::AnswerCode;
 
 use super::event::DecisionEvent;
@@ -94,6 +95,7 @@ pub(super) struct NamespaceCounts {
 /// A denied check for the log.
 #[derive(Debug, Clone)]
 pub(super) struct Denial {
+    pub(super) detail: DenialDetail,
     pub(super) at: Timestamp,
     pub(super) namespace: String,
     pub(super) rule: Arc<ActiveRule>,
@@ -258,6 +260,7 @@ impl TenantCounts {
         let mut subject = String::new();
         write_subject(&mut subject, decision.rule, decision.request);
         let denial = Denial {
+            detail: detail(decision, event),
             at: event.at,
             namespace: event.request().namespace().to_owned(),
             rule: Arc::clone(decision.rule),
@@ -271,6 +274,19 @@ impl TenantCounts {
             Some(logged) => *logged = denial,
             None => self.denials.push(denial),
         }
+    }
+}
+
+/// The facts that explain the denial.
+fn detail(decision: &RuleDecision<'_>, event: &DecisionEvent<'_>) -> DenialDetail {
+    let others = event.answer.denied_by.iter().filter(|name| *name != decision.rule.name());
+    DenialDetail {
+        request_id: event.request_id.as_ref().map(RequestId::id),
+        trace_id: event.trace_id,
+        rule_revision: decision.rule.revision,
+        override_id: decision.override_id(event.at),
+        also_denied_by: others.take(ALSO_DENIED_BY_MAX).map(ToString::to_string).collect(),
+        limits: serde_json::to_value(decision.limits).expect("limits are plain data"),
     }
 }
 

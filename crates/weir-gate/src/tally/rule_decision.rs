@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use weir_domain::charge::RuleCharge;
-use weir_domain::id::RuleId;
+use weir_domain::id::{OverrideId, RuleId};
 use weir_domain::matching::{Matched, subject_key};
 use weir_domain::request::Request;
 use weir_domain::rulebook::ActiveRule;
 use weir_domain::subject::SubjectKey;
+use weir_domain::time::Timestamp;
 use weir_wire::check::LimitAnswer;
 
 use super::event::DecisionEvent;
@@ -24,11 +25,19 @@ pub(crate) struct RuleDecision<'a> {
     pub(crate) passes: bool,
     pub(super) retry_after_ms: Option<u64>,
     pub(super) refunded: bool,
+    /// The answers of its limits. Empty for a rule that allows or denies without a limit.
+    pub(super) limits: &'a [LimitAnswer],
     /// The charge of a rule that has limits.
     charge: Option<&'a RuleCharge>,
 }
 
 impl RuleDecision<'_> {
+    /// The override that applied to the subject, if there was one.
+    pub(super) fn override_id(&self, at: Timestamp) -> Option<OverrideId> {
+        let values = self.rule.rule.subject_values(|name| self.request.attribute(name)).ok()?;
+        self.rule.overrides.find(&self.rule.rule, &values, at).map(|active| active.id)
+    }
+
     /// The ids under which the decision is counted: that of the rule, and those of the segments of its checks.
     pub(super) fn counted_ids(&self) -> impl Iterator<Item = RuleId> {
         let id = self.rule.id;
@@ -52,8 +61,12 @@ pub(crate) fn decisions<'a>(event: &'a DecisionEvent<'_>) -> Vec<RuleDecision<'a
         Matched::Allowed(rule) => vec![outright(rule, true, event.request_of(0))],
         Matched::Unmatched(_) | Matched::TooManyLimits => Vec::new(),
         Matched::Charged(charges) => {
-            let mut limits = event.answer.limits.iter();
-            let decide = |(at, charge)| charged(charge, event.request_of(at), &mut limits);
+            let mut answers = &event.answer.limits[..];
+            let decide = |(at, charge): (usize, &'a RuleCharge)| {
+                let (limits, rest) = answers.split_at(charge.limits().len().min(answers.len()));
+                answers = rest;
+                charged(charge, event.request_of(at), limits)
+            };
             charges.iter().enumerate().map(decide).collect()
         }
     }
@@ -68,19 +81,31 @@ fn outright<'a>(rule: &'a Arc<ActiveRule>, passes: bool, request: &'a Request) -
     let cost = request.cost();
     let shadow = false;
     let refunded = false;
+    let limits = &[];
     let charge = None;
-    RuleDecision { rule, request, cost, subject, shadow, passes, retry_after_ms, refunded, charge }
+    RuleDecision {
+        rule,
+        request,
+        cost,
+        subject,
+        shadow,
+        passes,
+        retry_after_ms,
+        refunded,
+        limits,
+        charge,
+    }
 }
 
 fn charged<'a>(
     charge: &'a RuleCharge,
     request: &'a Request,
-    limits: &mut std::slice::Iter<'_, LimitAnswer>,
+    limits: &'a [LimitAnswer],
 ) -> RuleDecision<'a> {
     let mut passes = true;
     let mut refunded = false;
     let mut retry_after_ms = Some(0);
-    for limit in limits.by_ref().take(charge.limits().len()) {
+    for limit in limits {
         refunded |= limit.refunded == Some(true);
         if !limit.allowed {
             passes = false;
@@ -93,5 +118,16 @@ fn charged<'a>(
     let shadow = charge.is_alone();
     let cost = charge.own_cost.map_or(request.cost(), |units| units.max(1));
     let charge = Some(charge);
-    RuleDecision { rule, request, cost, subject, shadow, passes, retry_after_ms, refunded, charge }
+    RuleDecision {
+        rule,
+        request,
+        cost,
+        subject,
+        shadow,
+        passes,
+        retry_after_ms,
+        refunded,
+        limits,
+        charge,
+    }
 }

@@ -9,6 +9,7 @@ use weir_domain::request::{Operation, Request, RequestDraft};
 use weir_domain::rulebook::TenantRules;
 use weir_domain::time::Timestamp;
 use weir_domain::unmatched::{UNKNOWN_NAMESPACE_RULE, UNMATCHED_RULE, missing_attribute_rule};
+use weir_http::request_id::RequestIds;
 use weir_store::{DENIALS_PER_SECOND, SketchEntry, TallyCounts, TallyRow};
 use weir_wire::stored::{StoredRule, StoredTenant};
 
@@ -17,6 +18,8 @@ use super::*;
 use crate::requests::answer::AnswerTemplate;
 
 const NOON_MS: i64 = 1_763_726_400_000;
+/// The number of the id of all requests.
+const REQUEST: u128 = 1 << 127 | 33;
 
 fn at(ms: i64) -> Timestamp {
     Timestamp::from_millis(NOON_MS + ms)
@@ -38,6 +41,7 @@ impl Fixture {
                 id: RuleId::from_u128(id).to_string(),
                 slots: if body["limits"].is_array() { vec![0] } else { Vec::new() },
                 body: body.to_string().into(),
+                revision: Some(1),
                 newer_unreadable: None,
             })
         };
@@ -91,6 +95,8 @@ impl Fixture {
             tenant: self.tenant,
             key: KeyId::from_u128(2),
             at: now,
+            request_id: Some(RequestIds::new(|| REQUEST).next()),
+            trace_id: Some(5),
             took: Duration::from_micros(90),
             known_namespace: true,
             sample: None,
@@ -130,6 +136,8 @@ fn checks_beyond_the_tenants_ceiling_have_a_count_of_their_own() {
             tenant: fixture.tenant,
             key: KeyId::from_u128(2),
             at: at(0),
+            request_id: None,
+            trace_id: None,
             took: Duration::from_micros(90),
             known_namespace: true,
             sample: None,
@@ -160,6 +168,8 @@ fn checks_that_no_rule_counts_are_counted_by_their_reason() {
             tenant,
             key: KeyId::from_u128(2),
             at: at(0),
+            request_id: None,
+            trace_id: None,
             took: Duration::from_micros(90),
             known_namespace: known,
             sample: None,
@@ -234,6 +244,14 @@ fn requests_and_rules_are_counted_in_their_minutes() {
         batch.denials.iter().map(|denial| (denial.rule.as_str(), denial.shadow)).collect();
     assert_eq!(logged, [("dear", true), ("barred", false), ("per-user", false)]);
     assert_eq!(batch.denials[2].retry_after_ms, None, "it can never pass");
+    let detail = |at: usize| &batch.denials[at].detail;
+    assert_eq!(detail(2).request_id.map(|id| id.to_u128()), Some(REQUEST));
+    assert_eq!((detail(2).rule_revision, detail(2).trace_id), (Some(1), Some(5)));
+    assert_eq!(
+        (&detail(2).limits[0]["limit"], detail(2).limits.as_array().map(Vec::len)),
+        (&json!(100), Some(1))
+    );
+    assert_eq!((&detail(1).limits, detail(1).override_id), (&json!([]), None));
 }
 
 #[test]

@@ -228,6 +228,7 @@ fn tenant(rules: Vec<Value>) -> (StoredTenant, Keys) {
         id: weir_domain::id::RuleId::from_u128(unique + (u128::from(at) << 100)).to_string(),
         slots: (0..).take(body["limits"].as_array().map_or(0, Vec::len)).collect(),
         body: body.to_string().into(),
+        revision: Some(1),
         newer_unreadable: None,
     };
     let tenant = StoredTenant {

@@ -5,6 +5,7 @@ use weir_domain::id::{RuleId, TenantId};
 
 use super::row::slot;
 use crate::connection::PooledConnection;
+use crate::convert::unsigned;
 use crate::error::StoreError;
 use crate::message::{Answers, statement};
 use crate::served::{TenantRange, served_rows};
@@ -18,6 +19,8 @@ pub struct ServedRule {
     pub slots: Vec<u32>,
     /// The body in the API's format, as text.
     pub spec: Box<str>,
+    /// The number of the revision.
+    pub revision: u64,
 }
 
 #[derive(sqlx::FromRow)]
@@ -27,11 +30,12 @@ struct Row {
     slots: Vec<i32>,
     #[sqlx(rename = "spec!")]
     spec: String,
+    revision: i64,
 }
 
 served_rows!(
     "rules",
-    r#"r.id, r.slots, r.spec::text AS "spec!""#,
+    r#"r.id, r.slots, r.spec::text AS "spec!", r.revision"#,
     Row,
     served -> ServedRule,
     RuleId
@@ -42,5 +46,6 @@ fn served(row: Row) -> ServedRule {
         id: RuleId::from_u128(row.id.as_u128()),
         slots: row.slots.into_iter().map(slot).collect(),
         spec: row.spec.into(),
+        revision: unsigned(row.revision),
     }
 }

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use weir_domain::id::{DenialId, GateId};
+use weir_domain::id::{DenialId, GateId, OverrideId, RequestId};
 
 use weir_domain::latency::Latencies;
 
 use super::*;
 use crate::{
-    DegradedStep, DenialFilter, DenialRow, DropCount, Flush, HistoryFilter, Resolution, Retention,
-    SKETCH_MS, STEP_MS, SketchEntry, SketchRow, StepRow, SubjectSearch, TallyCounts, TallyFilter,
-    TallyRange, TallyRow, TopFilter, TopSubject,
+    DENIALS_DAYS, DegradedStep, DenialDetail, DenialFilter, DenialRow, DropCount, Flush,
+    HistoryFilter, Resolution, Retention, SKETCH_MS, STEP_MS, SketchEntry, SketchRow, StepRow,
+    SubjectSearch, TallyCounts, TallyFilter, TallyRange, TallyRow, TopFilter, TopSubject,
 };
 
 const MINUTE_MS: i64 = 60_000;
@@ -111,6 +111,14 @@ fn denial(tenant_id: TenantId, rule_id: RuleId, at: Timestamp) -> DenialRow {
         retry_after_ms: None,
         degraded: false,
         stands_for: 4,
+        detail: DenialDetail {
+            request_id: Some(RequestId::from_u128(7)),
+            trace_id: Some(u128::MAX),
+            rule_revision: Some(3),
+            override_id: Some(OverrideId::from_u128(9)),
+            also_denied_by: vec!["burst".to_owned()],
+            limits: json!([{ "limit": 5 }]),
+        },
     }
 }
 
@@ -379,6 +387,33 @@ async fn denials_and_subjects_are_read_newest_and_busiest_first() {
     assert_eq!((rest.items.len(), rest.items[0].stands_for), (1, 4));
     let newer = DenialFilter { newer_than: Some(first.items[1].id), ..filter };
     assert_eq!(tx.denials().list(&newer, &page).await.unwrap().counts.items.len(), 1);
+}
+
+#[tokio::test]
+async fn denials_of_a_request_are_found_with_their_detail_by_their_tenant_alone() {
+    let database = database().await;
+    let (tenant_id, other) = (some_tenant(), some_tenant());
+    let rule_id = RuleId::new(NOW, next());
+    let request = RequestId::from_u128(next());
+    let mut rows = [0, 1, 2].map(|at| denial(tenant_id, rule_id, NOW.plus_ms(at)));
+    rows[0].detail.request_id = Some(request);
+    rows[2].detail.request_id = Some(request);
+    rows[1].detail = DenialDetail::default();
+    let flush = flush(NOW);
+    let mut tx = database.gate.begin("tests", Scope::Gate(flush.gate_id)).await.unwrap();
+    tx.denials().write(&flush, &rows).await.unwrap();
+    tx.commit().await.unwrap();
+    let mut tx = tenant_tx(&database.app, tenant_id).await;
+    let found = tx.denials().of_request(tenant_id, request, None, 20).await.unwrap();
+    assert_eq!(found, [rows[2].clone(), rows[0].clone()]);
+    let newest = tx.denials().of_request(tenant_id, request, None, 1).await.unwrap();
+    assert_eq!(newest, [rows[2].clone()]);
+    let elsewhere = ["web".to_owned()];
+    let of_other = tx.denials().of_request(tenant_id, request, Some(&elsewhere), 20).await.unwrap();
+    assert_eq!(of_other, [], "another namespace");
+    let mut tx = tenant_tx(&database.app, other).await;
+    assert_eq!(tx.denials().of_request(other, request, None, 20).await.unwrap(), []);
+    assert_eq!(tx.denials().of_request(tenant_id, request, None, 20).await.unwrap(), []);
 }
 
 #[tokio::test]
@@ -692,4 +727,25 @@ async fn steps_are_written_once_and_deleted_after_two_hours_unless_redis_was_awa
     let expected =
         DegradedStep { at: old, length_ms: STEP_MS, degraded: 1, checks: 99, most_percent: 1 };
     assert_eq!(found, [expected], "an outage is retained for three days");
+}
+
+#[tokio::test]
+async fn denials_end_with_their_age() {
+    let database = database().await;
+    let (tenant_id, rule_id) = (some_tenant(), RuleId::new(NOW, next()));
+    let hour = this_hour(&database.owner).await;
+    let flush = flush(hour);
+    let days = |days: i64| hour.plus_ms(-days * 24 * 60 * 60 * 1000);
+    let most = i64::from(DENIALS_DAYS);
+    let rows = [most + 1, most - 1, 0].map(|back| denial(tenant_id, rule_id, days(back)));
+    let mut tx = database.gate.begin("tests", Scope::Gate(flush.gate_id)).await.unwrap();
+    tx.denials().write(&flush, &rows).await.unwrap();
+    tx.commit().await.unwrap();
+    let mut tx = database.app.begin("tests", Scope::Service).await.unwrap();
+    tx.housekeeping().delete_old(&Retention::default()).await.unwrap();
+    tx.commit().await.unwrap();
+    let mut tx = tenant_tx(&database.app, tenant_id).await;
+    let request = RequestId::from_u128(7);
+    let left = tx.denials().of_request(tenant_id, request, None, 20).await.unwrap();
+    assert_eq!(left, [rows[2].clone(), rows[1].clone()]);
 }

@@ -18,6 +18,9 @@ pub struct StoredRule {
     pub slots: Vec<u16>,
     /// The JSON of the rule. The text needs a tenth of the memory of its parsed form.
     pub body: Box<str>,
+    /// The number of the revision. Absent in copies of earlier releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<u64>,
     /// The reason why the newest revision cannot be read, if this is an older one in its place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub newer_unreadable: Option<Box<str>>,
@@ -32,6 +35,7 @@ impl StoredRule {
             id: active.id_text().to_string(),
             slots: active.rule.limits().iter().map(|limit| limit.slot).collect(),
             body: body.into(),
+            revision: active.revision,
             newer_unreadable: None,
         }
     }
@@ -52,7 +56,8 @@ impl StoredRule {
             Err(reason) => {
                 keep(&self.id, reason);
                 let id = self.id.parse().ok()?;
-                return Some(ActiveRule::new(id, self.stand_in()?, Overrides::default()));
+                let rule = ActiveRule::new(id, self.stand_in()?, Overrides::default());
+                return Some(rule.with_revision(self.revision));
             }
         };
         if let Some(reason) = &self.newer_unreadable {
@@ -66,7 +71,7 @@ impl StoredRule {
             }
         }
         let overrides = Overrides::build(&rule, parsed);
-        Some(ActiveRule::new(id, rule, overrides))
+        Some(ActiveRule::new(id, rule, overrides).with_revision(self.revision))
     }
 
     /// The replacement of a rule without a readable revision. `None` unless its `on_store_failure` is `deny`; the

@@ -24,6 +24,7 @@ fn tenant(rules: std::ops::Range<u128>) -> StoredTenant {
             id,
             slots: vec![0],
             body: body.to_string().into(),
+            revision: Some(1),
             newer_unreadable: None,
         })
     };

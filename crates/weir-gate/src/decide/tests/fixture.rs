@@ -207,6 +207,7 @@ fn tenant(
             .zip(body["limits"].as_array().expect("limits"))
             .map(|(slot, _)| slot)
             .collect(),
+        revision: Some(1),
         newer_unreadable: None,
         body: body.to_string().into(),
     };
@@ -237,6 +238,7 @@ fn caller(tenant: TenantId, book: Arc<Rulebook>) -> Caller {
         key: KeyId::from_u128(1),
         book,
         at: Timestamp::from_millis(NOW_MS),
+        request_id: None,
         wait_max: None,
         span: None,
     }

@@ -137,7 +137,8 @@ async fn admit(
 fn asked(state: &GateState, tenant: TenantId, taken: &TakenJob) -> Option<(Caller, Request)> {
     let book = Caller::rulebook(state).ok()?;
     let key = taken.job.key.parse().ok()?;
-    let caller = Caller { tenant, key, book, at: state.clock.now(), wait_max: None, span: None };
+    let at = state.clock.now();
+    let caller = Caller { tenant, key, book, at, request_id: None, wait_max: None, span: None };
     // Each denial gives the next check a key of its own; the admission is found under the key of the check that got it.
     let draft = RequestDraft {
         namespace: taken.job.namespace.clone(),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, Uri};
+use axum::http::Uri;
 use axum::middleware::Next;
 use axum::response::Response;
 use futures_util::{StreamExt as _, stream};
@@ -31,7 +31,7 @@ pub(super) async fn admit(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let response = match caller(&state, request.headers()) {
+    let response = match caller(&state, &request) {
         Ok(caller) => {
             request.extensions_mut().insert(caller);
             next.run(request.map(|body| bounded(body, MESSAGE_DEADLINE))).await
@@ -48,7 +48,8 @@ pub(super) async fn admit(
 }
 
 /// The proxy that presents a key in the metadata.
-fn caller(state: &GateState, headers: &HeaderMap) -> Result<Caller, Problem> {
+fn caller(state: &GateState, request: &Request) -> Result<Caller, Problem> {
+    let headers = request.headers();
     let book = Caller::rulebook(state)?;
     let caller = Caller::of_secret(state, book, credential(headers, &Uri::default())?)?;
     let expected_ms =
@@ -56,7 +57,8 @@ fn caller(state: &GateState, headers: &HeaderMap) -> Result<Caller, Problem> {
     // Half of the time is for the way to the gate and back.
     let wait_max = expected_ms.map(|ms: u64| Duration::from_millis(ms) / 2);
     let name = || format!("{SERVICE_NAME}/ShouldRateLimit");
-    Ok(Caller { wait_max, ..caller.traced(state, headers, name) })
+    let request_id = request.extensions().get().copied();
+    Ok(Caller { request_id, wait_max, ..caller.traced(state, headers, name) })
 }
 
 /// The status of a refused caller.

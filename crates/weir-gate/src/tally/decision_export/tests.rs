@@ -54,6 +54,8 @@ fn offer(export: &DecisionExport, times: usize) {
         tenant: TenantId::from_u128(1),
         key: KeyId::from_u128(2),
         at: Timestamp::from_millis(1_763_726_400_000),
+        request_id: None,
+        trace_id: None,
         took: Duration::from_micros(250),
         known_namespace: true,
         sample: None,

@@ -143,6 +143,7 @@ pub(super) async fn ask(
         key: KeyId::from_u128(1),
         book: Arc::clone(book),
         at: timestamp(time),
+        request_id: None,
         wait_max: None,
         span: None,
     };
@@ -183,6 +184,7 @@ pub(super) fn book_of(
     let rule = StoredRule {
         id: RuleId::from_u128(u128::from(seed)).to_string(),
         slots: vec![0],
+        revision: Some(1),
         newer_unreadable: None,
         body: body.to_string().into(),
     };
