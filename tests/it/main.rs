@@ -15,6 +15,7 @@ mod control_planes;
 mod dashboard;
 mod decisions;
 mod deferred;
+mod denied_requests;
 mod exactness;
 mod failures;
 mod guide;

@@ -171,6 +171,7 @@ fn stats() -> OpenApiRouter<ControlState> {
         .routes(routes!(stats::summary::summary))
         .routes(routes!(stats::top::top))
         .routes(routes!(stats::denials::list))
+        .routes(routes!(stats::denied_request::read))
         .routes(routes!(stats::events::list))
         .routes(routes!(stats::live::live))
 }

@@ -9,6 +9,7 @@ use weir_wire::stats::Counts;
 use weir_wire::time::DateTime;
 
 pub(crate) mod denials;
+pub(crate) mod denied_request;
 pub(crate) mod events;
 pub(crate) mod live;
 pub(crate) mod range;

@@ -11,6 +11,7 @@ mod backtests;
 mod bounds;
 mod ceilings;
 mod deferred;
+mod denied_requests;
 mod documents;
 mod events;
 mod gates;

@@ -9,9 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::DateTime;
 
+mod denied_request;
 mod events;
 mod segments;
 
+pub use denied_request::{DeniedRequest, ExplainedDenial, OF_REQUEST_MAX, REVISIONS_SINCE_MAX};
 pub use events::{EVENTS_MAX, Event, EventKind, Events};
 pub use segments::{Comparison, RuleSegments, SUBJECTS_COUNTED_MAX, SegmentCounts, SegmentKind};
 
@@ -270,6 +272,9 @@ pub struct DenialEntry {
     pub degraded: bool,
     /// The number of denied checks of that second that the entry stands for: 1 unless there were too many to store.
     pub stands_for: u32,
+    /// The `x-request-id` of the answer; null for a check of a deferred job.
+    #[serde(default)]
+    pub request_id: Option<String>,
 }
 
 /// `GET /tenants/{tenant}/stats/denials`, newest first.

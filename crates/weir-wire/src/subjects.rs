@@ -48,7 +48,7 @@ pub struct InspectSubjectAnswer {
     pub data: Vec<SubjectOfRule>,
     /// Whether more rules than these count the subject.
     pub truncated: bool,
-    /// The denied checks of the last day, newest first; at most 50. Checks denied by shadow rules are included.
+    /// The denied checks of the log, newest first; at most 50. Checks denied by shadow rules are included.
     pub denials: Vec<DenialEntry>,
     /// The time up to which the denials are complete.
     pub as_of: DateTime,

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use weir_http::json::Json;
 use weir_http::params::Query;
-use weir_store::{DENIALS_PER_SECOND, DenialFilter, DenialRow};
+use weir_store::{DENIALS_DAYS, DENIALS_PER_SECOND, DenialFilter, DenialRow};
 use weir_wire::stats::{DenialEntry, Denials};
 
 use crate::actor::{By, InNamespaces, Viewer};
@@ -33,9 +33,9 @@ pub(crate) struct DenialsQuery {
 }
 
 /// The time for which the log is retained.
-const RETAINED_S: u32 = 24 * 60 * 60;
+const RETAINED_S: u32 = DENIALS_DAYS as u32 * 24 * 60 * 60;
 
-/// The refused checks of the last day, newest first; a sample where there were very many.
+/// The refused checks of the last 30 days, newest first; a sample where there were very many, and at most 10,000.
 #[utoipa::path(get, path = "/tenants/{tenant}/stats/denials", operation_id = "stats_denials", tag = "stats",
     params(("tenant" = String, Path, description = "`tenant_…`"), DenialsQuery),
     responses((status = 200, description = "The refused checks", body = Denials)))]
@@ -83,5 +83,6 @@ pub(crate) fn entry(row: DenialRow) -> DenialEntry {
         retry_after_ms: row.retry_after_ms,
         degraded: row.degraded,
         stands_for: row.stands_for,
+        request_id: row.detail.request_id.map(|id| id.to_string()),
     }
 }

@@ -146,7 +146,7 @@ async fn states(
 
 /// The state of the subject in each of these rules of one namespace. If Redis does not answer, what is left of their
 /// limits is null.
-async fn of_namespace(
+pub(crate) async fn of_namespace(
     control: &ControlState,
     tenant_id: TenantId,
     rows: &[RuleRow],

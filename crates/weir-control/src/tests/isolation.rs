@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use weir_domain::id::{
-    AlertId, DeferredId, DeliveryId, InvitationId, KeyId, OverrideId, ProfileId, RuleId, SessionId,
-    TenantId, UserId, WebhookId,
+    AlertId, DeferredId, DeliveryId, InvitationId, KeyId, OverrideId, ProfileId, RequestId, RuleId,
+    SessionId, TenantId, UserId, WebhookId,
 };
 use weir_redis::deferred::{DeferredJob, NewJob, Settled, Stored};
 use weir_store::{MemberRole, Scope};
@@ -86,6 +86,7 @@ pub(super) fn table() -> BTreeMap<&'static str, For> {
         ("stats_summary", For::Members(Viewer)),
         ("stats_top", For::Members(Viewer)),
         ("stats_denials", For::Members(Viewer)),
+        ("stats_denied_request", For::Members(Viewer)),
         ("stats_events", For::Members(Viewer)),
         ("stats_live", For::Members(Viewer)),
         ("replicas_list", For::Members(Viewer)),
@@ -385,6 +386,7 @@ pub(super) async fn ask(
         .replace("{profile}", &things.profile)
         .replace("{namespace}", "default")
         .replace("{user}", &things.user)
+        .replace("{request_id}", &RequestId::from_u128(1).to_string())
         .replace("{session}", &SessionId::from_u128(1).to_string())
         .replace("{invitation}", &things.invitation)
         .replace("{webhook}", &things.webhook)
