@@ -20,7 +20,7 @@ use crate::pages::{
     Accept, Alerts, Audit, Confirm, DeferredJobs, Forgot, Gates, Home, Keys, Live, Members,
     NewRule, NotFound, NotFoundInside, Operator, OperatorGates, Overrides, Overview, Proxies,
     Reset, RuleEditor, RulePage, Rules, Settings, Shell, SignIn, SignUp, Start, Subjects, Tenants,
-    Tester, UndoneChanges, WhatIf,
+    Tester, UndoneChanges, WhatIf, Why,
 };
 use crate::session::{Session, SessionState, SignOutReason};
 
@@ -71,6 +71,7 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("overrides") view=Overrides />
                     <Route path=path!("test") view=Tester />
                     <Route path=path!("what-if") view=WhatIf />
+                    <Route path=path!("why/:request") view=Why />
                     <Route path=path!("proxies") view=Proxies />
                     <Route path=path!("alerts") view=Alerts />
                     <Route path=path!("deferred") view=DeferredJobs />

@@ -64,4 +64,5 @@ pub mod time_range;
 pub mod unmatched;
 pub mod user_agent;
 pub mod what_if;
+pub mod why;
 pub mod window;

@@ -38,13 +38,14 @@ mod tenants;
 mod tester;
 mod traffic;
 mod what_if;
+mod why;
 
 pub use accept::Accept;
 pub use home::Home;
 pub use lazy::{
     Alerts, Audit, Confirm, DeferredJobs, Forgot, Gates, Keys, Live, Members, NewRule, Operator,
     OperatorGates, Overrides, Overview, Proxies, Reset, RuleEditor, RulePage, Rules, Settings,
-    Subjects, Tester, WhatIf,
+    Subjects, Tester, WhatIf, Why,
 };
 pub use not_found::{NotFound, NotFoundInside};
 pub use published::UndoneChanges;

@@ -1,6 +1,8 @@
 //! Statistics.
 
-use weir_wire::stats::{Denials, Events, RuleSegments, RulesSeries, Series, Summary, Top};
+use weir_wire::stats::{
+    Denials, DeniedRequest, Events, RuleSegments, RulesSeries, Series, Summary, Top,
+};
 
 use super::{Answer, Api};
 use crate::browser;
@@ -75,6 +77,12 @@ impl Api {
     /// The last hour of each rule, in steps of five minutes.
     pub fn rules_last_hour(self, tenant: &str) -> Answer<RulesSeries> {
         self.read(format!("/tenants/{tenant}/stats/rules"))
+    }
+
+    /// The denials of one request, then and now.
+    pub fn denied_request(self, tenant: &str, request_id: &str) -> Answer<DeniedRequest> {
+        let id = browser::encode_component(request_id);
+        self.read(format!("/tenants/{tenant}/stats/denials/{id}"))
     }
 
     /// The most recent denials of one rule or of all, and of one namespace or of all (an empty text).

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use weir_domain::id::RequestId;
 use weir_wire::search::{SearchHit, SearchKind};
 
 use crate::model::request_link::encoded;
 use crate::model::subject::{label, page};
+use crate::model::why;
 
 /// A destination.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +54,7 @@ impl Entry {
 }
 
 /// The entries that contain every word of the query, best match first; all entries, in order, for an empty query. A
-/// query such as `user=u-17` also finds that subject.
+/// query such as `user=u-17` also finds that subject, and the id of a request the page about its denial.
 pub fn search(query: &str, entries: &[Entry]) -> Vec<Entry> {
     let typed = query.trim();
     let query = typed.to_lowercase();
@@ -71,6 +73,16 @@ pub fn search(query: &str, entries: &[Entry]) -> Vec<Entry> {
         let known = ranked.iter().position(|entry| entry.page == named.page);
         let first = known.map_or(named, |at| ranked.remove(at));
         ranked.insert(0, first);
+    }
+    if let Ok(request) = typed.parse::<RequestId>() {
+        let label = format!("Why was {request} denied?");
+        let entry = Entry {
+            kind: "Denial",
+            label,
+            detail: String::new(),
+            page: why::page(&request.to_string()),
+        };
+        ranked.insert(0, entry);
     }
     ranked.truncate(MAX_RESULTS);
     ranked
@@ -220,6 +232,16 @@ mod tests {
         let last = by_word.last().map(|entry| &*entry.label);
         assert_eq!(last, Some("Open as customer umb rella"), "what is known comes first");
         assert_eq!(search("RULE_1", &entries), [entries[2].clone()], "by its id");
+    }
+
+    #[test]
+    fn id_of_a_request_leads_to_its_denial_whether_it_is_in_the_log_or_not() {
+        let id = "req_01JD3Z9W2XK7Q8R5T6V0ABCDEF";
+        let found = search(&format!(" {id} "), &[entry("Rules", "")]);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].label, format!("Why was {id} denied?"));
+        assert_eq!(found[0].page, format!("why/{id}"));
+        assert_eq!(labels("req_1"), Vec::<String>::new(), "only a whole id");
     }
 
     #[test]

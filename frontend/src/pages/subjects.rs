@@ -24,6 +24,7 @@ use crate::pages::shell::TenantId;
 use crate::pages::subject_actions::{SubjectActions, SubjectQuestion};
 use crate::pages::traffic::DenialGroups;
 use counters::Counters;
+pub use counters::{RuleCard, changes_last};
 use finder::Finder;
 use history::DenialChart;
 

@@ -19,7 +19,7 @@ const { secret } = await api("POST", `/tenants/${owner.tenant}/keys`, { name: "k
 await scenario("effect", async ({ page, shoot }) => {
     await signIn(page, { ...owner, next: `/t/${owner.tenant}/overview` });
     await heading(page, "Overview");
-    await page.getByText("No denials in the log of the last 24 hours").waitFor();
+    await page.getByText("No denials in the log").waitFor();
     for (const user of ["u-full", "u-full", "u-full", "u-full", "u-full", "u-some"]) await ask(user);
     await page.getByRole("region", { name: "Most denied subjects" }).last().getByText("user u-full").waitFor({ timeout: 30_000 });
     await page.getByRole("link", { name: "Rules", exact: true }).click();

@@ -60,7 +60,7 @@ async function facets(page, denials) {
     await denials.getByText("user u-2").waitFor();
 }
 
-/** A subject that an override always denies: the denial leads to the override. */
+/** A subject that an override always denies: the denial leads to its reason, and from there to the override. */
 async function why(page) {
     const connected = page.waitForResponse((answer) => answer.url().includes("/stats/live"));
     await page.goto(`${stack.baseUrl}/t/${owner.tenant}/live`);
@@ -69,6 +69,10 @@ async function why(page) {
     assert.equal(answer.allowed, false);
     const denial = page.getByRole("region", { name: "Denials" }).getByRole("row").filter({ hasText: "user u-bad" });
     await denial.getByRole("link", { name: "Why" }).first().click();
+    await heading(page, "Why was this denied?");
+    await page.getByRole("heading", { name: `Denied by ${abused.name} for user u-bad: an override of the subject denies every check` }).waitFor();
+    await page.getByText("The override applied then, too.").waitFor();
+    await page.getByRole("link", { name: "Open subject" }).click();
     await heading(page, "user u-bad");
     const card = page.getByRole("article", { name: `${abused.name} in abuse` });
     await card.getByText("Override Deny").waitFor();

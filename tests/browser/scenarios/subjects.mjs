@@ -1,7 +1,7 @@
 // A denied subject is found from a denial, raised for an hour within three clicks, undone, reset and blocked.
 import { strict as assert } from "node:assert";
 
-import { api, check, colleague, fresh, heading, newcomer, signIn, stack, scenario } from "../steps.mjs";
+import { api, check, colleague, eventually, fresh, heading, newcomer, signIn, stack, scenario } from "../steps.mjs";
 
 const owner = await newcomer("supporter");
 const home = `/t/${owner.tenant}`;
@@ -44,7 +44,7 @@ await scenario("subjects", async ({ page, shoot }) => {
     await shoot("subject");
     const latest = page.getByRole("region", { name: "Latest denials" });
     await latest.getByText("Never allowed").waitFor(SLOWLY);
-    await latest.getByRole("link", { name: "Why" }).waitFor();
+    await latest.getByRole("link", { name: "Why" }).first().waitFor();
     await card.getByRole("button", { name: "Remove override" }).click();
     await card.getByText("2 of 3 left").waitFor(SLOWLY);
     await withoutRedis(page, shoot, card);
@@ -120,7 +120,7 @@ async function find(page, shoot) {
     await page.getByRole("option", { name: "Open as user nobody" }).click();
     await heading(page, "user nobody");
     await page.getByRole("article", { name: `${name} in default` }).getByText("3 of 3 left").waitFor();
-    await page.getByText("No denials in the log of the last 24 hours").waitFor();
+    await page.getByText("No denials in the log").waitFor();
 }
 
 const viewer = await colleague(owner, "reader", "viewer");
@@ -129,4 +129,45 @@ await scenario("subjects, by a viewer", async ({ page }) => {
     await heading(page, "user u-1");
     const card = page.getByRole("article", { name: `${name} in default` });
     assert.ok(await card.getByRole("button", { name: "Reset counters" }).isDisabled(), "a viewer cannot change a subject");
+});
+
+const asked = `api-${fresh}`;
+const body = (most) => ({ namespace: "why", name: asked, count_by: ["customer"], limits: [limit(most)] });
+await scenario("why a request was denied", async ({ page, shoot }) => {
+    const rule = await api("POST", `/tenants/${owner.tenant}/rules`, body(1), owner);
+    const request = { namespace: "why", attributes: { customer: "42" } };
+    await check(stack.gates[0], secret, request);
+    assert.equal((await check(stack.gates[0], secret, request)).allowed, false);
+    const denials = `/tenants/${owner.tenant}/stats/denials?namespace=why`;
+    await eventually("the denial is in the log", async () => (await api("GET", denials, undefined, owner)).data.length === 1);
+    const [{ request_id: id }] = (await api("GET", denials, undefined, owner)).data;
+
+    await signIn(page, { ...owner, next: `${home}/overview` });
+    await heading(page, "Overview");
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type(id);
+    await page.getByRole("option", { name: `Why was ${id} denied?` }).click();
+    await heading(page, "Why was this denied?");
+    const sentence = new RegExp(`^Denied by ${asked} for customer 42: 1 of 1 used per hour, retry in `);
+    await page.getByRole("heading", { name: sentence }).waitFor();
+    await page.getByText("The rule has not changed since.").waitFor();
+    const card = page.getByRole("article", { name: `${asked} in why` });
+    await card.getByText("0 of 1 left").waitFor();
+    await shoot("why");
+
+    await api("PUT", `/tenants/${owner.tenant}/rules/${rule.id}`, body(5), { ...owner, ifMatch: rule.revision });
+    await page.reload();
+    await page.getByText("Revision 2", { exact: true }).waitFor();
+    await page.getByRole("region", { name: "Changes in revision 2" }).waitFor();
+    await card.getByText("4 of 5 left").waitFor();
+    await card.getByRole("button", { name: "Block for 1 h" }).click();
+    await card.getByText("Every check is denied").waitFor(SLOWLY);
+    await page.getByText("An override applies that did not apply then.").waitFor();
+    await shoot("why-changed");
+
+    await page.goto(`${stack.baseUrl}${home}/why/req_01JD3Z9W2XK7Q8R5T6V0ABCDEF`);
+    await page.getByText("The log has no denial of this request").waitFor();
+    await page.getByText(/no rule of this tenant denied it, or it was denied more than 30 days ago/).waitFor();
+    await page.getByRole("link", { name: "Which denials the log keeps" }).waitFor();
+    await shoot("why-not-logged");
 });

@@ -31,7 +31,6 @@ pub(super) fn Counters(
     actions: SubjectActions,
 ) -> impl IntoView {
     let for_s = RwSignal::new(TIMES_S[0]);
-    let times = TIMES_S.map(|for_s| (for_s, time(for_s))).to_vec();
     let none = Memo::new(move |_| found.with(|found| found.data.is_empty()));
     let unread = Memo::new(move |_| {
         let mut limits = found.get().data.into_iter().flat_map(|rule| rule.limits);
@@ -50,7 +49,7 @@ pub(super) fn Counters(
             <div class="page-head">
                 <h2 id="counters-heading">"Rules"</h2>
                 <Show when=move || !none.get()>
-                    <Choice label="Changes last" value=for_s.into() options=times.clone() />
+                    {changes_last(for_s)}
                 </Show>
             </div>
             <Show when=move || none.get()>
@@ -67,8 +66,19 @@ pub(super) fn Counters(
     }
 }
 
+/// The choice of the time after which a change of a card ends.
+pub fn changes_last(for_s: RwSignal<u32>) -> impl IntoView {
+    let options = TIMES_S.map(|for_s| (for_s, time(for_s))).to_vec();
+    view! { <Choice label="Changes last" value=for_s.into() options /> }
+}
+
+/// A rule with the counters of the subject, the override that applies, and the changes.
 #[component]
-fn RuleCard(rule: SubjectOfRule, for_s: RwSignal<u32>, actions: SubjectActions) -> impl IntoView {
+pub fn RuleCard(
+    rule: SubjectOfRule,
+    for_s: RwSignal<u32>,
+    actions: SubjectActions,
+) -> impl IntoView {
     let tenant = expect_context::<TenantId>();
     let SubjectOfRule {
         rule_id, rule, namespace, mode, action, subject, exception, limits, ..

@@ -15,6 +15,7 @@ use crate::model::number::{grouped, quantity};
 use crate::model::request_link::denial_link;
 use crate::model::subject;
 use crate::model::subject_action::RuleSubject;
+use crate::model::why;
 use crate::pages::shell::TenantId;
 use crate::pages::subject_actions::{SubjectActions, SubjectMenu};
 use crate::pages::subject_link::subject_link;
@@ -57,7 +58,7 @@ pub fn DenialGroups(
         <div class="card stack">
             <h2>{title}</h2>
             <p class="note">{covered}{sampled}</p>
-            <Show when=none><p class="muted">"No denials in the log of the last 24 hours"</p></Show>
+            <Show when=none><p class="muted">"No denials in the log"</p></Show>
             <Show when=move || !none()>
                 <TableFrame label=title columns=if names_rules { GROUP_COLUMNS } else { GROUP_COLUMNS_OF_RULE }>
                     <table class="denials">
@@ -99,16 +100,19 @@ fn GroupRow(group: DenialGroup, names_rules: bool, actions: SubjectActions) -> i
     }
 }
 
-/// When the same check can pass; if it never can, a link to the override or the rule that says so.
+/// When the same check can pass, and a link to the explanation. A check without a request has one only if it never can pass: to
+/// the override or the rule that says so.
 fn retry(denial: &DenialEntry) -> impl IntoView + use<> {
     let tenant = expect_context::<TenantId>();
-    let never = denial.retry_after_ms.is_none();
-    let page = if denial.subject.is_empty() {
+    let explained = denial.request_id.is_some() || denial.retry_after_ms.is_none();
+    let page = if let Some(request_id) = &denial.request_id {
+        why::page(request_id)
+    } else if denial.subject.is_empty() {
         format!("rules/{}", denial.rule_id)
     } else {
         subject::page(&denial.subject)
     };
-    let why = never.then(|| view! { <A href=move || tenant.page(&page)>"Why"</A>" · " });
+    let why = explained.then(|| view! { <A href=move || tenant.page(&page)>"Why"</A>" · " });
     view! { {retry_text(denial.retry_after_ms)}" "{why} }
 }
 
