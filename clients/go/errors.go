@@ -73,6 +73,9 @@ func problem(status int, content []byte) *Error {
 	for _, one := range document.Fields {
 		failure.Message += "; " + one.Field + ": " + one.Reason
 	}
+	if document.RequestID != "" {
+		failure.Message += "; request " + document.RequestID
+	}
 	return failure
 }
 

@@ -84,7 +84,8 @@ impl Error {
         let parts = [format!("the gate answered {status}")]
             .into_iter()
             .chain(document.detail)
-            .chain(reasons);
+            .chain(reasons)
+            .chain(document.request_id.as_ref().map(|id| format!("request {id}")));
         Self {
             kind,
             message: parts.collect::<Vec<_>>().join("; "),

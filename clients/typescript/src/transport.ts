@@ -113,8 +113,10 @@ function problem(status: number, text: string): WeirError {
   const textOf = (name: string) => (typeof document[name] === "string" ? (document[name] as string) : null);
   const fields = Array.isArray(document["fields"]) ? document["fields"].filter(isFieldProblem) : [];
   const reasons = fields.map(({ field, reason }) => `${field}: ${reason}`);
-  const message = [`the gate answered ${status}`, textOf("detail"), ...reasons].filter(Boolean).join("; ");
-  return new WeirError(kind, message, { status, code: textOf("code"), requestId: textOf("request_id"), fields });
+  const requestId = textOf("request_id");
+  const parts = [`the gate answered ${status}`, textOf("detail"), ...reasons, requestId && `request ${requestId}`];
+  const message = parts.filter(Boolean).join("; ");
+  return new WeirError(kind, message, { status, code: textOf("code"), requestId, fields });
 }
 
 function isFieldProblem(value: unknown): value is FieldProblem {

@@ -379,13 +379,15 @@ def _problem(status: int, content: bytes) -> WeirError:
     pairs = [(one.get("field"), one.get("reason")) for one in problems]
     fields = tuple((field, why) for field, why in pairs if isinstance(field, str) and isinstance(why, str))
     reasons = [f"{field}: {why}" for field, why in fields]
-    parts = [f"the gate answered {status}", text_of("detail"), *reasons]
+    request_id = text_of("request_id")
+    request = f"request {request_id}" if request_id else None
+    parts = [f"the gate answered {status}", text_of("detail"), *reasons, request]
     return WeirError(
         "refused" if status in REFUSED else "status",
         "; ".join(part for part in parts if part),
         status=status,
         code=text_of("code"),
-        request_id=text_of("request_id"),
+        request_id=request_id,
         fields=fields,
     )
 

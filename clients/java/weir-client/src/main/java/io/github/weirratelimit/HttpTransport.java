@@ -101,9 +101,11 @@ final class HttpTransport implements Transport {
         StringBuilder message = new StringBuilder("the gate answered " + status);
         if (document.get("detail") instanceof String detail) message.append("; ").append(detail);
         fields.forEach(one -> message.append("; ").append(one.field()).append(": ").append(one.reason()));
+        String requestId = textOf(document.get("request_id"));
+        if (requestId != null) message.append("; request ").append(requestId);
         WeirException.Kind kind = REFUSED.contains(status) ? WeirException.Kind.REFUSED : WeirException.Kind.STATUS;
         return new WeirException(
-                kind, message.toString(), status, textOf(document.get("code")), textOf(document.get("request_id")), fields, null);
+                kind, message.toString(), status, textOf(document.get("code")), requestId, fields, null);
     }
 
     private static WeirException.@Nullable FieldProblem fieldProblem(@Nullable Object value) {
