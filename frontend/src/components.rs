@@ -1,6 +1,7 @@
 //! Presentational components: they receive data and callbacks, and fetch nothing.
 
 pub mod badge;
+pub mod columns;
 pub mod combobox;
 pub mod connection_banner;
 pub mod control_flow;
@@ -19,6 +20,7 @@ pub mod mini_picture;
 pub mod namespace;
 pub mod owner;
 pub mod page;
+pub mod paged;
 pub mod picture;
 pub mod remote_data;
 pub mod require_role;

@@ -33,6 +33,11 @@ pub fn table_in_url() -> Binding<TableView> {
     )
 }
 
+/// The view of another table, which nothing stores.
+pub fn own_view() -> Binding<TableView> {
+    RwSignal::new(TableView::default()).into()
+}
+
 /// The table with its number of rows, its options, and `empty` in place of no rows.
 #[component]
 pub fn DataTable<T>(

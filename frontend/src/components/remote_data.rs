@@ -210,6 +210,21 @@ where
     latest(data.remote, shape, Box::new(view))
 }
 
+/// Like [`show_latest`], for the rows of a table.
+pub fn show_rows<T, V>(
+    data: RemoteData<Vec<T>>,
+    view: impl Fn(Signal<Vec<T>>) -> V + Send + Sync + 'static,
+) -> impl IntoView
+where
+    T: Clone + PartialEq + Send + Sync + 'static,
+    V: IntoView + 'static,
+{
+    // Stored, because each cell reads its row.
+    show_latest_shaped(data, Skeleton::Table, move |rows| {
+        view(Memo::new(move |_| rows.get()).into())
+    })
+}
+
 /// `view` shows the last data that arrived.
 fn latest(
     remote: Remote,

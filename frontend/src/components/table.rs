@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 use weir_wire::time::DateTime;
 
+use crate::api::Answer;
 use crate::components::dialog::{ConfirmByName, Dialog};
 use crate::components::feedback::SubmitProblem;
 use crate::components::field::Choice;
@@ -114,6 +115,27 @@ pub fn ConfirmedButton(
         {problem_shown.then(|| view! { <SubmitProblem problem=action.problem /> })}
         <ConfirmByName title consequence name action=confirm open on_confirm />
     }
+}
+
+/// A button of a row that asks for the object's name, and then sends a request.
+#[component]
+pub fn ConfirmedCall(
+    text: &'static str,
+    name: String,
+    title: &'static str,
+    #[prop(into)] consequence: String,
+    /// The label of the button that confirms.
+    confirm: &'static str,
+    /// Makes the request.
+    #[prop(into)]
+    call: Callback<(), Answer<()>>,
+    /// Called once the request has succeeded.
+    #[prop(into)]
+    done: Callback<()>,
+) -> impl IntoView {
+    let action = SubmitAction::new();
+    let on_confirm = Callback::new(move |()| action.run(call.run(()), move |()| done.run(())));
+    view! { <ConfirmedButton text name title consequence confirm action on_confirm /> }
 }
 
 /// A button that replaces a secret. Its label names the object. `on_rotate` receives the time for which the old secret

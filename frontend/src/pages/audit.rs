@@ -13,13 +13,12 @@ use weir_wire::tenants::Role;
 use crate::access::Access;
 use crate::api::Api;
 use crate::browser;
-use crate::components::control_flow::Show;
-use crate::components::data_table::{DataTable, TableOptions, table_in_url};
-use crate::components::feedback::{Empty, Skeleton, SubmitProblem};
+use crate::components::data_table::table_in_url;
+use crate::components::feedback::{Empty, Skeleton};
 use crate::components::field::{Binding, Choice, TextField};
 use crate::components::page::PageHeader;
+use crate::components::paged::{Paged, PagedTable};
 use crate::components::remote_data::{RemoteData, fetch_data, show_latest_shaped, show_table};
-use crate::components::submit::SubmitAction;
 use crate::components::url_state::url_state;
 use crate::model::audit::{AuditFilter, AuditLog, actions, logs};
 use crate::pages::shell::TenantId;
@@ -109,49 +108,23 @@ fn of(filter: Binding<AuditFilter>, field: fn(&mut AuditFilter) -> &mut String) 
 #[component]
 fn Entries(page: Signal<Page<AuditEntry>>, filter: Signal<AuditFilter>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let shown = RwSignal::new(Page { data: Vec::new(), next_cursor: None });
-    // A page that was asked for before another first page arrived does not follow it.
-    let firsts = StoredValue::new(0_u32);
-    Effect::new(move |_| {
-        shown.set(page.get());
-        firsts.update_value(|firsts| *firsts += 1);
+    let paged = Paged::new(page, move |cursor| {
+        let filter = filter.get();
+        api.audit(filter.log(), &tenant.now(), &api_query(&filter), cursor)
     });
-    let action = SubmitAction::new();
-    let more = move |_| {
-        let first = firsts.get_value();
-        let (filter, cursor) = (filter.get_untracked(), shown.get_untracked().next_cursor);
-        let api_query = api_query(&filter);
-        let older = api.audit(filter.log(), &tenant.now(), &api_query, cursor);
-        action.run(older, move |mut next| {
-            if firsts.try_get_value() != Some(first) {
-                return;
-            }
-            shown.try_update(|shown| {
-                shown.data.append(&mut next.data);
-                shown.next_cursor = next.next_cursor;
-            });
-        });
-    };
-    let has_more = Signal::derive(move || shown.with(|shown| shown.next_cursor.is_some()));
-    let rows = Memo::new(move |_| shown.with(|shown| shown.data.clone()));
     let open = RwSignal::new(None::<AuditEntry>);
-    let names = Names::of(rows.into());
-    let options = TableOptions { partial: Some(has_more), ..TableOptions::default() };
+    let names = Names::of(paged.rows);
     view! {
-        <DataTable
+        <PagedTable
+            paged
             label="Audit log"
             nouns=("entry", "entries")
-            rows
             columns=columns(names, open)
             id=|entry| entry.id.clone()
             view=table_in_url()
-            options
             empty=|| view! { <Empty title="No matching entries"><p>"Remove a filter to see more."</p></Empty> }
+            more="Load older entries"
         />
-        <SubmitProblem problem=action.problem />
-        <Show when=move || has_more.get()>
-            <button type="button" class="button" disabled=action.busy on:click=more>"Load older entries"</button>
-        </Show>
         <EntryDrawer open names />
     }
 }

@@ -10,14 +10,13 @@ use weir_wire::page::Page;
 use weir_wire::tenants::Role;
 
 use crate::api::Api;
-use crate::components::control_flow::Show;
-use crate::components::data_table::{DataTable, TableOptions, table_in_url};
-use crate::components::feedback::{Empty, Skeleton, SubmitProblem};
+use crate::components::data_table::table_in_url;
+use crate::components::feedback::{Empty, Skeleton};
 use crate::components::guide_link::GuideLink;
 use crate::components::page::PageHeader;
+use crate::components::paged::{Paged, PagedTable};
 use crate::components::remote_data::{RemoteData, fetch_after, fetch_data, show_latest_shaped};
 use crate::components::require_role::RequireRole;
-use crate::components::submit::SubmitAction;
 use crate::components::timer::repeat;
 use crate::model::number::{bytes, grouped, share};
 use crate::pages::shell::TenantId;
@@ -34,8 +33,8 @@ pub fn DeferredJobs() -> impl IntoView {
     repeat(|| Some(REFRESH), move || usage.poll());
     let failed = failed(usage);
     let newest = fetch_after(Signal::derive(move || usage.is_settled()), move || {
-        let (tenant, _) = (tenant.get(), failed.get());
-        api.dead_letters(&tenant, None)
+        failed.track();
+        api.dead_letters(&tenant.get(), None)
     });
     let changed = Callback::new(move |()| {
         usage.refetch();
@@ -87,39 +86,21 @@ fn Usage(usage: Signal<DeferredUse>) -> impl IntoView {
 #[component]
 fn Failed(page: Signal<Page<DeadLetter>>, changed: Callback<()>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let shown = RwSignal::new(Page { data: Vec::new(), next_cursor: None });
-    Effect::new(move |_| shown.set(page.get()));
-    let action = SubmitAction::new();
-    let more = move |_| {
-        let cursor = shown.with_untracked(|shown| shown.next_cursor.clone());
-        let older = api.dead_letters(&tenant.now(), cursor.as_deref());
-        action.run(older, move |mut next| {
-            shown.try_update(|shown| {
-                shown.data.append(&mut next.data);
-                shown.next_cursor = next.next_cursor;
-            });
-        });
-    };
-    let has_more = Signal::derive(move || shown.with(|shown| shown.next_cursor.is_some()));
-    let options = TableOptions { partial: Some(has_more), ..TableOptions::default() };
+    let next = move |cursor: Option<String>| api.dead_letters(&tenant.now(), cursor.as_deref());
     view! {
-        <DataTable
+        <PagedTable
+            paged=Paged::new(page, next)
             label="Failed jobs"
             nouns=("failed job", "failed jobs")
-            rows=Memo::new(move |_| shown.with(|shown| shown.data.clone()))
             columns=columns(changed)
             id=|job| job.id.clone()
             view=table_in_url()
-            options
+            more="Load older jobs"
             empty=|| view! {
                 <Empty title="No failed jobs">
                     <p>"A job is listed here when its webhook did not accept it in time, or was deleted. "<GuideLink page="defer" text="About deferred jobs" /></p>
                 </Empty>
             }
         />
-        <SubmitProblem problem=action.problem />
-        <Show when=move || has_more.get()>
-            <button type="button" class="button" disabled=action.busy on:click=more>"Load older jobs"</button>
-        </Show>
     }
 }

@@ -6,15 +6,15 @@ mod scope;
 mod secret;
 
 use leptos::prelude::*;
-use weir_wire::api_keys::{ApiKey, IssuedKey, KeyScope};
+use weir_wire::api_keys::{IssuedKey, KeyScope};
 use weir_wire::tenants::Role;
 
 use crate::api::Api;
 use crate::components::data_table::{DataTable, table_in_url};
 use crate::components::dialog::Drawer;
-use crate::components::feedback::{Empty, Skeleton};
+use crate::components::feedback::Empty;
 use crate::components::page::PageHeader;
-use crate::components::remote_data::{fetch_data, show_latest_shaped};
+use crate::components::remote_data::{fetch_data, show_rows};
 use crate::components::require_role::{RequireRole, RoleButton};
 use crate::components::url_state::open_from_url;
 use crate::pages::shell::TenantId;
@@ -57,23 +57,18 @@ pub fn Keys() -> impl IntoView {
         </PageHeader>
         <Drawer title="New key" open=new><NewKey changed=created /></Drawer>
         <RequireRole role=Role::Admin reason_shown=true>{secret}</RequireRole>
-        {show_latest_shaped(keys, Skeleton::Table, move |rows| view! { <List rows changed /> })}
-    }
-}
-
-#[component]
-fn List(rows: Signal<Vec<ApiKey>>, changed: Callback<Option<IssuedKey>>) -> impl IntoView {
-    view! {
-        <DataTable
-            label="API keys"
-            nouns=("key", "keys")
-            rows=Memo::new(move |_| rows.get())
-            columns=columns(changed)
-            id=|key| key.id.clone()
-            view=table_in_url()
-            empty=|| view! {
-                <Empty title="No API keys yet"><p>"Create one: it works on all gates within a second."</p></Empty>
-            }
-        />
+        {show_rows(keys, move |rows| view! {
+            <DataTable
+                label="API keys"
+                nouns=("key", "keys")
+                rows
+                columns=columns(changed)
+                id=|key| key.id.clone()
+                view=table_in_url()
+                empty=|| view! {
+                    <Empty title="No API keys yet"><p>"Create one: it works on all gates within a second."</p></Empty>
+                }
+            />
+        })}
     }
 }

@@ -11,19 +11,17 @@ use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
 use weir_wire::members::Member;
 use weir_wire::tenants::Role;
-use weir_wire::time::DateTime;
 
 use crate::access::{ROLES, role_name, role_with_article};
 use crate::api::Api;
 use crate::components::data_table::{Column, DataTable, table_in_url};
 use crate::components::dialog::{Confirm, Drawer};
-use crate::components::feedback::{Skeleton, SubmitProblem};
+use crate::components::feedback::SubmitProblem;
 use crate::components::page::PageHeader;
-use crate::components::remote_data::{RemoteData, fetch_data, show, show_latest_shaped};
+use crate::components::remote_data::{RemoteData, fetch_data, show, show_rows};
 use crate::components::require_role::{RequireRole, RoleButton};
 use crate::components::submit::SubmitAction;
-use crate::components::table::{ConfirmedButton, time_or_never};
-use crate::components::time::RelativeTime;
+use crate::components::table::ConfirmedButton;
 use crate::components::toast::Toasts;
 use crate::components::url_state::open_from_url;
 use crate::pages::shell::TenantId;
@@ -54,27 +52,18 @@ pub fn Members() -> impl IntoView {
         <IssuedLink issued />
         <RemovedMemberPanel removed_member />
         <SubmitProblem problem=action.problem />
-        {show_latest_shaped(members, Skeleton::Table, move |rows| view! { <List rows members action /> })}
+        {show_rows(members, move |rows| view! {
+            <DataTable
+                label="Members"
+                nouns=("member", "members")
+                rows
+                columns=columns(members, action)
+                id=|member| member.user_id.clone()
+                view=table_in_url()
+                empty=|| ()
+            />
+        })}
         {show(invitations, move |data| view! { <Invitations data invitations issued /> })}
-    }
-}
-
-#[component]
-fn List(
-    rows: Signal<Vec<Member>>,
-    members: RemoteData<Vec<Member>>,
-    action: SubmitAction,
-) -> impl IntoView {
-    view! {
-        <DataTable
-            label="Members"
-            nouns=("member", "members")
-            rows=Memo::new(move |_| rows.get())
-            columns=columns(members, action)
-            id=|member| member.user_id.clone()
-            view=table_in_url()
-            empty=|| ()
-        />
     }
 }
 
@@ -100,14 +89,8 @@ fn columns(members: RemoteData<Vec<Member>>, action: SubmitAction) -> Vec<Column
                 let Member { user_id, email, role, .. } = member.clone();
                 view! { <RoleChoice user_id email role members action /> }.into_any()
             }),
-        Column::new("since", "Since", |member: &Member| member.created_at.text())
-            .by_number(|member| member.created_at.0.as_millis())
-            .cell(|member| view! { <RelativeTime at=member.created_at /> }.into_any()),
-        Column::new("seen", "Last seen", |member: &Member| {
-            member.last_seen_at.map(DateTime::text).unwrap_or_default()
-        })
-        .by_number(|member| member.last_seen_at.map_or(0, |at| at.0.as_millis()))
-        .cell(|member| time_or_never(member.last_seen_at)),
+        Column::time("since", "Since", |member: &Member| member.created_at),
+        Column::last_time("seen", "Last seen", |member: &Member| member.last_seen_at),
         Column::actions(move |member: &Member| {
             let is_me = me_removed.as_ref() == Some(&member.user_id);
             let Member { user_id, email, .. } = member.clone();
@@ -159,20 +142,16 @@ fn RoleChoice(
     });
     let label = format!("Role of {email}");
     let becomes = move || format!("Make {}", role_with_article(chosen.get()));
-    let consequence = move || {
-        format!(
-            "{email} becomes {}: {}.",
-            role_with_article(chosen.get()),
-            permissions(chosen.get())
-        )
-    };
-    let consequence = StoredValue::new(consequence);
+    let consequence = Signal::derive(move || {
+        let role = chosen.get();
+        format!("{email} becomes {}: {}.", role_with_article(role), permissions(role))
+    });
     view! {
         <RequireRole role=Role::Admin reason_shown=true>
             <select node_ref=select aria-label=label disabled=action.busy on:change=choose>{options.collect_view()}</select>
         </RequireRole>
         <Confirm title="Change the role?" action=Signal::derive(becomes) open on_confirm=change>
-            <p>{move || consequence.with_value(|text| text())}</p>
+            <p>{consequence}</p>
         </Confirm>
     }
 }

@@ -1,6 +1,5 @@
 //! Overrides: another limit for one subject of a rule, with an optional expiry.
 
-mod deleted;
 mod edit;
 mod export;
 mod import;

@@ -7,10 +7,11 @@ use weir_wire::page::Page;
 use weir_wire::tenants::Role;
 
 use crate::api::Answer;
-use crate::components::control_flow::{For, Show};
+use crate::components::control_flow::For;
 use crate::components::dialog::Dialog;
 use crate::components::difference::DifferenceTable;
 use crate::components::feedback::{Skeleton, SubmitProblem};
+use crate::components::paged::Paged;
 use crate::components::remote_data::{fetch_data, show_shaped};
 use crate::components::require_role::RequireRole;
 use crate::components::submit::SubmitAction;
@@ -60,24 +61,14 @@ pub fn Revisions(source: RevisionSource) -> impl IntoView {
 fn Pages(page: Page<Revision>, source: RevisionSource) -> impl IntoView {
     let current = page.data.first().map(|newest| (newest.revision, newest.after.clone()));
     let current = StoredValue::new(current.unwrap_or_default());
-    let (shown, cursor) = (RwSignal::new(page.data), RwSignal::new(page.next_cursor));
-    let action = SubmitAction::new();
-    let older = move |_| {
-        action.run(source.fetch.run(cursor.get_untracked()), move |mut page| {
-            shown.try_update(|shown| shown.append(&mut page.data));
-            cursor.try_set(page.next_cursor);
-        });
-    };
+    let paged = Paged::new(Signal::stored(page), move |cursor| source.fetch.run(cursor));
     view! {
         <ol class="revisions" reversed>
-            <For each=move || shown.get() key=|revision| revision.revision let:revision>
+            <For each=move || paged.rows.get() key=|revision| revision.revision let:revision>
                 <Item revision current source />
             </For>
         </ol>
-        <SubmitProblem problem=action.problem />
-        <Show when=move || cursor.with(Option::is_some)>
-            <button type="button" class="button" disabled=action.busy on:click=older>"Load more"</button>
-        </Show>
+        {paged.more.button("Load more")}
     }
 }
 

@@ -93,7 +93,7 @@ impl SubjectActions {
     fn change(self, target: RuleSubject, action: SubjectAction, before: Option<OverrideAnswer>) {
         spawn_local(async move {
             match self.send(&target, action).await {
-                Err(problem) => self.report(&problem),
+                Err(problem) => self.toasts.show(problem.text()),
                 Ok(None) => {
                     self.changed.try_run(());
                     self.toasts.show(action.done(&target));
@@ -149,33 +149,28 @@ impl SubjectActions {
 
     fn delete(self, made: OverrideAnswer) {
         spawn_local(async move {
-            match self.api.delete_override(&self.tenant.now(), &made).await {
-                Ok(()) => {
-                    let subject = subject::label(&made.body.subject);
-                    self.toasts.show(format!("Removed the override of {subject}"));
-                    self.changed.try_run(());
-                }
-                Err(problem) => self.report(&problem),
-            }
+            let answer = self.api.delete_override(&self.tenant.now(), &made).await;
+            self.report(answer, "Removed", &made);
         });
     }
 
     /// Replaces an override by the one that it replaced.
     fn restore(self, made: OverrideAnswer, before: OverrideAnswer) {
         spawn_local(async move {
-            match self.api.replace_override(&self.tenant.now(), &made, &before.body).await {
-                Ok(_) => {
-                    let subject = subject::label(&made.body.subject);
-                    self.toasts.show(format!("Restored the override of {subject}"));
-                    self.changed.try_run(());
-                }
-                Err(problem) => self.report(&problem),
-            }
+            let answer = self.api.replace_override(&self.tenant.now(), &made, &before.body).await;
+            self.report(answer.map(drop), "Restored", &made);
         });
     }
 
-    fn report(self, problem: &Problem) {
-        self.toasts.show(problem.text());
+    fn report(self, answer: Result<(), Problem>, done: &str, made: &OverrideAnswer) {
+        match answer {
+            Ok(()) => {
+                let subject = subject::label(&made.body.subject);
+                self.toasts.show(format!("{done} the override of {subject}"));
+                self.changed.try_run(());
+            }
+            Err(problem) => self.toasts.show(problem.text()),
+        }
     }
 }
 

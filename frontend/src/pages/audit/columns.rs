@@ -7,7 +7,6 @@ use weir_wire::audit::AuditEntry;
 use super::names::Names;
 use crate::components::data_table::Column;
 use crate::components::icon::Icon;
-use crate::components::time::RelativeTime;
 use crate::model::audit_entry::{actor_label, named_rule};
 use crate::pages::shell::TenantId;
 
@@ -25,14 +24,11 @@ pub(super) fn columns(names: Names, open: RwSignal<Option<AuditEntry>>) -> Vec<C
             view! { <div class="two-lines" title=text.clone()>{text.clone()}</div> }.into_any()
         })
         .class("text-cell"),
-        Column::new("actor", "Actor", actor).by_text(actor).class("actor"),
+        Column::text("actor", "Actor", actor).class("actor"),
         Column::new("ip", "IP address", |entry: &AuditEntry| entry.ip.clone().unwrap_or_default())
             .cell(|entry| view! { <code>{entry.ip.clone().unwrap_or_default()}</code> }.into_any())
             .class("ip-cell"),
-        Column::new("time", "Time", |entry: &AuditEntry| entry.at.text())
-            .by_number(|entry| entry.at.0.as_millis())
-            .cell(|entry| view! { <RelativeTime at=entry.at /> }.into_any())
-            .class("nowrap"),
+        Column::time("time", "Time", |entry: &AuditEntry| entry.at).class("nowrap"),
     ]
 }
 

@@ -11,7 +11,6 @@ use crate::components::feedback::SubmitProblem;
 use crate::components::require_role::RequireRole;
 use crate::components::submit::SubmitAction;
 use crate::components::table::RowButton;
-use crate::components::time::RelativeTime;
 use crate::components::toast::Toasts;
 use crate::model::number::grouped;
 use crate::pages::shell::TenantId;
@@ -19,23 +18,17 @@ use crate::pages::shell::TenantId;
 /// The columns; `changed` is called after an action.
 pub(super) fn columns(changed: Callback<()>) -> Vec<Column<DeadLetter>> {
     vec![
-        Column::new("job", "Job", subject).by_text(subject).class("text-cell").cell(|job| {
+        Column::text("job", "Job", subject).class("text-cell").cell(|job| {
             let namespace = job.namespace.clone();
             view! { <div>{namespace}<div class="muted two-lines">{attributes(job)}</div></div> }
                 .into_any()
         }),
-        Column::new("reason", "Reason", |job: &DeadLetter| job.error.clone())
-            .by_text(|job| job.error.clone())
-            .class("text-cell"),
-        Column::new("attempts", "Deliveries", |job: &DeadLetter| grouped(job.attempts))
-            .by_number(|job| i64::try_from(job.attempts).unwrap_or(i64::MAX))
-            .class("number"),
+        Column::text("reason", "Reason", |job: &DeadLetter| job.error.clone()).class("text-cell"),
+        Column::number("attempts", "Deliveries", |job: &DeadLetter| job.attempts),
         Column::new("charged", "Charged", |job: &DeadLetter| {
             if job.charged { grouped(job.cost) } else { "No".to_owned() }
         }),
-        Column::new("failed", "Failed", |job: &DeadLetter| job.failed_at.text())
-            .by_number(|job| job.failed_at.0.as_millis())
-            .cell(|job| view! { <RelativeTime at=job.failed_at /> }.into_any()),
+        Column::time("failed", "Failed", |job: &DeadLetter| job.failed_at),
         Column::actions(move |job: &DeadLetter| {
             let job = job.clone();
             view! { <Actions job changed /> }.into_any()
@@ -64,20 +57,20 @@ fn Actions(job: DeadLetter, changed: Callback<()>) -> impl IntoView {
     let payload = StoredValue::new(format!("{:#}", job.payload));
     let showing = RwSignal::new(false);
     let id = StoredValue::new(job.id);
-    let retry = Callback::new(move |()| {
+    let done = move |text: &'static str| {
+        move |()| {
+            toasts.show(text);
+            changed.run(());
+        }
+    };
+    let retry = move |()| {
         let work = api.retry_deferred(&tenant.now(), &id.get_value());
-        action.run(work, move |()| {
-            toasts.show("The job waits again");
-            changed.run(());
-        });
-    });
-    let delete = Callback::new(move |()| {
+        action.run(work, done("The job waits again"));
+    };
+    let delete = move |()| {
         let work = api.delete_deferred(&tenant.now(), &id.get_value());
-        action.run(work, move |()| {
-            toasts.show("Job deleted");
-            changed.run(());
-        });
-    });
+        action.run(work, done("Job deleted"));
+    };
     view! {
         <RowButton text="Payload" label=format!("Payload of {name}") on_press=move |()| showing.set(true) />
         <Dialog title="Payload" open=showing>

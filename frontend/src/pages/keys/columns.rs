@@ -12,7 +12,7 @@ use crate::charts::spark::{HEIGHT, WIDTH, spark};
 use crate::components::data_table::Column;
 use crate::components::require_role::RequireRole;
 use crate::components::submit::SubmitAction;
-use crate::components::table::{ConfirmedButton, Created, RotateButton, time_or_never};
+use crate::components::table::{ConfirmedCall, Created, RotateButton, time_or_never};
 use crate::components::time::{ExactTime, ExpiryTime};
 use crate::components::toast::Toasts;
 use crate::model::key_requests::{rate, summary};
@@ -26,7 +26,7 @@ pub(super) fn columns(changed: Callback<Option<IssuedKey>>) -> Vec<Column<ApiKey
     let time = |at: Option<DateTime>| at.map_or_else(|| "Never".to_owned(), DateTime::text);
     let ms = |at: Option<DateTime>, never: i64| at.map_or(never, |at| at.0.as_millis());
     vec![
-        Column::new("name", "Name", name).by_text(name).class("name"),
+        Column::text("name", "Name", name).class("name"),
         Column::new("key", "Key", hint)
             .cell(move |key| view! { <code class="nowrap">{hint(key)}</code> }.into_any()),
         Column::new("scopes", "Scopes", permissions).cell(|key| {
@@ -163,29 +163,17 @@ fn Rotate(id: String, name: String, changed: Callback<Option<IssuedKey>>) -> imp
 fn Revoke(id: String, name: String, changed: Callback<Option<IssuedKey>>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
-    let action = SubmitAction::new();
-    let shown_name = name.clone();
     let consequence = format!(
         "Services that use {name} get 401 from all gates within a second. This cannot be undone."
     );
-    let revoke = Callback::new(move |()| {
-        let revoked = id.clone();
-        let text = format!("{shown_name} revoked");
-        action.run(api.revoke_key(&tenant.now(), &id), move |()| {
-            toasts.show(text);
-            session.remove_secret(&revoked);
-            changed.run(None);
-        });
-    });
+    let (revoked, text) = (id.clone(), format!("{name} revoked"));
+    let done = move |()| {
+        toasts.show(text.clone());
+        session.remove_secret(&revoked);
+        changed.run(None);
+    };
+    let call = move |()| api.revoke_key(&tenant.now(), &id);
     view! {
-        <ConfirmedButton
-            text="Revoke"
-            name
-            title="Revoke this key?"
-            consequence
-            confirm="Revoke key"
-            action
-            on_confirm=revoke
-        />
+        <ConfirmedCall text="Revoke" name title="Revoke this key?" consequence confirm="Revoke key" call done />
     }
 }

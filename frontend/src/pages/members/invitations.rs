@@ -6,15 +6,13 @@ use weir_wire::tenants::Role;
 
 use crate::access::role_name;
 use crate::api::Api;
-use crate::components::data_table::{Column, DataTable};
+use crate::components::data_table::{Column, DataTable, own_view};
 use crate::components::dialog::Confirm;
 use crate::components::feedback::SubmitProblem;
 use crate::components::remote_data::RemoteData;
 use crate::components::require_role::RequireRole;
 use crate::components::submit::SubmitAction;
 use crate::components::table::RowButton;
-use crate::components::time::RelativeTime;
-use crate::model::table_view::TableView;
 use crate::pages::shell::TenantId;
 
 /// The list; empty if there are none.
@@ -29,17 +27,14 @@ pub(super) fn Invitations(
         return ().into_any();
     }
     let action = SubmitAction::new();
-    let time = |invitation: &Invitation| invitation.expires_at.0.as_millis();
-    let email = |invitation: &Invitation| invitation.email.clone();
     let columns = vec![
-        Column::new("invited", "Invited", email).by_text(email).class("name"),
+        Column::text("invited", "Invited", |invitation: &Invitation| invitation.email.clone())
+            .class("name"),
         Column::new("role", "Role", |invitation: &Invitation| {
             role_name(invitation.role).to_owned()
         }),
         Column::new("by", "By", |invitation: &Invitation| invitation.invited_by.clone()),
-        Column::new("expires", "Expires", |invitation: &Invitation| invitation.expires_at.text())
-            .by_number(time)
-            .cell(|invitation| view! { <RelativeTime at=invitation.expires_at /> }.into_any()),
+        Column::time("expires", "Expires", |invitation: &Invitation| invitation.expires_at),
         Column::actions(move |invitation: &Invitation| {
             let Invitation { id, email, role, .. } = invitation.clone();
             let again = Invite { email: email.clone(), role };
@@ -53,7 +48,6 @@ pub(super) fn Invitations(
         })
         .class("number row-actions"),
     ];
-    let view = RwSignal::new(TableView::default());
     view! {
         <h2>"Open invitations"</h2>
         <SubmitProblem problem=action.problem />
@@ -63,7 +57,7 @@ pub(super) fn Invitations(
             rows=Signal::stored(data)
             columns
             id=|invitation| invitation.id.clone()
-            view=view.into()
+            view=own_view()
             empty=|| ()
         />
     }

@@ -3,21 +3,18 @@
 use leptos::prelude::*;
 use weir_wire::accounts::Account;
 use weir_wire::page::Page;
-use weir_wire::time::DateTime;
 
 use crate::api::Api;
 use crate::browser;
-use crate::components::control_flow::Show;
 use crate::components::copy::CodeBlock;
-use crate::components::data_table::{Column, DataTable, TableOptions};
+use crate::components::data_table::{Column, own_view};
 use crate::components::dialog::Dialog;
-use crate::components::feedback::{Empty, SubmitProblem};
+use crate::components::feedback::Empty;
 use crate::components::field::TextField;
+use crate::components::paged::{Paged, PagedTable};
 use crate::components::remote_data::{fetch_data, show_table};
 use crate::components::submit::{SubmitAction, SubmitForm};
-use crate::components::table::{RowButton, time_or_never};
-use crate::model::number::grouped;
-use crate::model::table_view::TableView;
+use crate::components::table::RowButton;
 
 /// The link of a person, and the person's address.
 type Issued = RwSignal<Option<(String, String)>>;
@@ -46,34 +43,18 @@ pub(super) fn Accounts() -> impl IntoView {
 #[component]
 fn List(page: Page<Account>, search: RwSignal<String>, issued: Issued) -> impl IntoView {
     let api = expect_context::<Api>();
-    let action = SubmitAction::new();
-    let accounts = RwSignal::new(page.data);
-    let next = RwSignal::new(page.next_cursor);
-    let more = move |_| {
-        let (search, cursor) = (search.get_untracked(), next.get_untracked());
-        action.run(api.accounts(&search, cursor), move |page| {
-            accounts.update(|accounts| accounts.extend(page.data));
-            next.set(page.next_cursor);
-        });
-    };
-    let partial = Signal::derive(move || next.with(Option::is_some));
-    let view = RwSignal::new(TableView::default());
-    let options = TableOptions { partial: Some(partial), ..TableOptions::default() };
+    let next = move |cursor| api.accounts(&search.get(), cursor);
+    let accounts = Paged::new(Signal::stored(page), next);
     view! {
-        <DataTable
+        <PagedTable
+            paged=accounts
             label="Accounts of the installation"
             nouns=("account", "accounts")
-            rows=accounts
-            columns=columns(action, issued)
+            columns=columns(accounts.more.action, issued)
             id=|account| account.id.clone()
-            view=view.into()
-            options
+            view=own_view()
             empty=|| view! { <Empty title="No account contains this text">""</Empty> }
         />
-        <Show when=move || partial.get()>
-            <button type="button" class="button" disabled=action.busy on:click=more>"Load more"</button>
-        </Show>
-        <SubmitProblem problem=action.problem />
     }
 }
 
@@ -87,14 +68,8 @@ fn columns(action: SubmitAction, issued: Issued) -> Vec<Column<Account>> {
             }
             .into_any()
         }),
-        Column::new("tenants", "Tenants", |account: &Account| grouped(account.tenants))
-            .by_number(|account| i64::try_from(account.tenants).unwrap_or(i64::MAX))
-            .class("number"),
-        Column::new("seen", "Last seen", |account: &Account| {
-            account.last_seen_at.map(DateTime::text).unwrap_or_default()
-        })
-        .by_number(|account| account.last_seen_at.map_or(0, |at| at.0.as_millis()))
-        .cell(|account| time_or_never(account.last_seen_at)),
+        Column::number("tenants", "Tenants", |account: &Account| account.tenants),
+        Column::last_time("seen", "Last seen", |account: &Account| account.last_seen_at),
         Column::actions(move |account: &Account| {
             // The command line alone issues links for operators.
             if account.operator || account.disabled {

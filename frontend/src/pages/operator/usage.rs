@@ -7,13 +7,11 @@ use weir_wire::usage::UsageDay;
 
 use crate::api::Api;
 use crate::browser;
-use crate::components::control_flow::Show;
-use crate::components::data_table::{Column, DataTable, TableOptions};
+use crate::components::data_table::{Column, TableOptions, own_view};
 use crate::components::feedback::{Empty, SubmitProblem};
+use crate::components::paged::{Paged, PagedTable};
 use crate::components::remote_data::{fetch_data, show_table};
 use crate::components::submit::SubmitAction;
-use crate::model::number::grouped;
-use crate::model::table_view::TableView;
 
 /// The number of days shown, including today.
 const DAYS: i64 = 30;
@@ -47,55 +45,32 @@ pub(super) fn Usage() -> impl IntoView {
 #[component]
 fn Days(page: Page<UsageDay>, export: Callback<()>) -> impl IntoView {
     let api = expect_context::<Api>();
-    let action = SubmitAction::new();
-    let days = RwSignal::new(page.data);
-    let next = RwSignal::new(page.next_cursor);
-    let more = move |_| {
-        let page = api.usage(&since(), next.get_untracked());
-        action.run(page, move |page| {
-            days.update(|days| days.extend(page.data));
-            next.set(page.next_cursor);
-        });
-    };
-    let partial = Signal::derive(move || next.with(Option::is_some));
-    let view = RwSignal::new(TableView::default());
-    let options =
-        TableOptions { partial: Some(partial), export: Some(export), ..TableOptions::default() };
     view! {
-        <DataTable
+        <PagedTable
+            paged=Paged::new(Signal::stored(page), move |cursor| api.usage(&since(), cursor))
             label="Usage by day and tenant"
             nouns=("row", "rows")
-            rows=days
             columns=columns()
             id=|row| format!("{} {}", row.day, row.tenant_id)
-            view=view.into()
-            options
+            view=own_view()
+            options=TableOptions { export: Some(export), ..TableOptions::default() }
             empty=|| view! { <Empty title="No usage yet"><p>"The first values appear within ten minutes."</p></Empty> }
         />
-        <Show when=move || partial.get()>
-            <button type="button" class="button" disabled=action.busy on:click=more>"Load more"</button>
-        </Show>
-        <SubmitProblem problem=action.problem />
     }
 }
 
 fn columns() -> Vec<Column<UsageDay>> {
     let name = |row: &UsageDay| row.tenant_name.clone().unwrap_or_else(|| "(deleted)".to_owned());
-    let number = |name: &'static str, title: &'static str, read: fn(&UsageDay) -> u64| {
-        Column::new(name, title, move |row: &UsageDay| grouped(read(row)))
-            .by_number(move |row| i64::try_from(read(row)).unwrap_or(i64::MAX))
-            .class("number")
-    };
     vec![
         Column::new("day", "Day", |row: &UsageDay| row.day.clone()),
-        Column::new("tenant", "Tenant", name).by_text(name).cell(move |row| {
+        Column::text("tenant", "Tenant", name).cell(move |row| {
             view! { <div><div class="name">{name(row)}</div><div class="muted">{row.tenant_id.clone()}</div></div> }
                 .into_any()
         }),
-        number("checks", "Checks", |row| row.checks),
-        number("subjects", "Subjects", |row| row.subjects),
-        number("redis_bytes", "Redis bytes", |row| row.redis_bytes),
-        number("postgres_rows", "Postgres rows", |row| row.postgres_rows),
+        Column::number("checks", "Checks", |row: &UsageDay| row.checks),
+        Column::number("subjects", "Subjects", |row: &UsageDay| row.subjects),
+        Column::number("redis_bytes", "Redis bytes", |row: &UsageDay| row.redis_bytes),
+        Column::number("postgres_rows", "Postgres rows", |row: &UsageDay| row.postgres_rows),
     ]
 }
 

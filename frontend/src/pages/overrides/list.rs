@@ -2,21 +2,21 @@
 
 use futures_util::FutureExt as _;
 use leptos::prelude::*;
+use leptos::task::spawn_local;
 use leptos_router::components::A;
 use weir_wire::overrides::OverrideAnswer;
 use weir_wire::page::Page;
 use weir_wire::tenants::Role;
 
-use super::deleted::Deleted;
 use super::export::Export;
 use super::state::{OpenForm, OverrideFilter};
 use crate::api::{Api, OverrideSearch, Problem};
-use crate::components::control_flow::Show;
-use crate::components::data_table::{Column, DataTable, TableOptions, table_in_url};
+use crate::components::data_table::{Column, TableOptions, table_in_url};
 use crate::components::dialog::Confirm;
-use crate::components::feedback::{Empty, Skeleton, SubmitProblem};
+use crate::components::feedback::{Empty, Skeleton};
 use crate::components::field::TextField;
 use crate::components::owner::files_mark;
+use crate::components::paged::{Paged, PagedTable};
 use crate::components::remote_data::{fetch_data, show_latest_shaped};
 use crate::components::require_role::RequireRole;
 use crate::components::rule_picker::{RulePicker, Rules};
@@ -82,31 +82,10 @@ fn Pages(
     open: RwSignal<OpenForm>,
 ) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let shown = RwSignal::new(Page { data: Vec::new(), next_cursor: None });
-    // A page that was asked for before another first page arrived does not follow it.
-    let firsts = StoredValue::new(0_u32);
-    Effect::new(move |_| {
-        shown.set(page.get());
-        firsts.update_value(|firsts| *firsts += 1);
+    let paged = Paged::new(page, move |cursor| {
+        let search = filter.search();
+        async move { overrides(api, &tenant.now(), rules, &search, cursor).await }.boxed_local()
     });
-    let action = SubmitAction::new();
-    let more = move |_| {
-        let first = firsts.get_value();
-        let search = untrack(|| filter.search());
-        let cursor = shown.get_untracked().next_cursor;
-        action.run(
-            async move { overrides(api, &tenant.now(), rules, &search, cursor).await },
-            move |mut next| {
-                if firsts.try_get_value() != Some(first) {
-                    return;
-                }
-                shown.update(|shown| {
-                    shown.data.append(&mut next.data);
-                    shown.next_cursor = next.next_cursor;
-                });
-            },
-        );
-    };
     let is_filtered = Memo::new(move |_| filter.search() != OverrideSearch::default());
     let empty = move || {
         if is_filtered.get() {
@@ -122,25 +101,17 @@ fn Pages(
         }
         .into_any()
     };
-    let has_more = Signal::derive(move || shown.with(|shown| shown.next_cursor.is_some()));
-    let rows = Memo::new(move |_| shown.with(|shown| shown.data.clone()));
-    let options =
-        TableOptions { is_virtual: true, partial: Some(has_more), ..TableOptions::default() };
     view! {
-        <DataTable
+        <PagedTable
+            paged
             label="Overrides"
             nouns=("override", "overrides")
-            rows
-            columns=columns(rules, Actions { writes, open, action })
+            columns=columns(rules, Actions { writes, open, action: paged.more.action })
             id=|entry| entry.id.clone()
             view=table_in_url()
-            options
+            options=TableOptions { is_virtual: true, ..TableOptions::default() }
             empty
         />
-        <SubmitProblem problem=action.problem />
-        <Show when=move || has_more.get()>
-            <button type="button" class="button" disabled=action.busy on:click=more>"Load more"</button>
-        </Show>
     }
 }
 
@@ -162,11 +133,10 @@ fn columns(rules: Rules, actions: Actions) -> Vec<Column<OverrideAnswer>> {
         entry.body.expires_at.map_or(i64::MAX, |expires_at| expires_at.0.as_millis())
     };
     vec![
-        Column::new("subject", "Subject", |entry: &OverrideAnswer| subject::label(&entry.body.subject))
-            .by_text(|entry| subject::label(&entry.body.subject))
+        Column::text("subject", "Subject", |entry: &OverrideAnswer| subject::label(&entry.body.subject))
             .cell(subject_cell)
             .class("name"),
-        Column::new("rule", "Rule", rule_name).by_text(rule_name).cell(move |entry| {
+        Column::text("rule", "Rule", rule_name).cell(move |entry| {
             let (tenant, id) = (expect_context::<TenantId>(), entry.body.rule_id.clone());
             let name = rule_name(entry);
             view! {
@@ -185,7 +155,7 @@ fn columns(rules: Rules, actions: Actions) -> Vec<Column<OverrideAnswer>> {
             let starts = starts.map(|at| view! { <div class="note">"from "<ExactTime at /></div> });
             view! { <ExpiryTime at=entry.body.expires_at />{starts} }.into_any()
         }),
-        Column::new("reason", "Reason", reason).by_text(reason).cell(move |entry| {
+        Column::text("reason", "Reason", reason).cell(move |entry| {
             let files = files_mark(entry.managed_by.as_ref(), entry.edited);
             view! { <div>{two_lines(reason(entry))}{files}</div> }.into_any()
         }),
@@ -216,14 +186,15 @@ fn RowActions(entry: OverrideAnswer, actions: Actions) -> impl IntoView {
     let before = StoredValue::new(entry);
     let toasts = expect_context::<Toasts>();
     let delete = Callback::new(move |()| {
-        let removed = before.get_value();
-        let entry = removed.clone();
-        let deleted = Deleted { api, tenant: tenant.now(), toasts, writes, entry };
-        let deleted_label = subject::label(&removed.body.subject);
-        action.run(api.delete_override(&tenant.now(), &removed), move |()| {
+        let (tenant, deleted) = (tenant.now(), before.get_value());
+        action.run(api.delete_override(&tenant, &deleted), move |()| {
             writes.try_update(|writes| *writes += 1);
-            let undo = Callback::new(move |()| deleted.clone().restore());
-            toasts.show_undoable(format!("Override of {deleted_label} deleted"), undo);
+            let text = format!("Override of {} deleted", subject::label(&deleted.body.subject));
+            // The undo outlives the page.
+            let undo = Callback::new(move |()| {
+                spawn_local(restore(api, tenant.clone(), deleted.clone(), toasts, writes));
+            });
+            toasts.show_undoable(text, undo);
         });
     });
     let ask = move |()| if is_owned { asking.set(true) } else { delete.run(()) };
@@ -242,4 +213,19 @@ fn RowActions(entry: OverrideAnswer, actions: Actions) -> impl IntoView {
             {confirmation}
         </RequireRole>
     }
+}
+
+/// Creates a deleted override again, in the set that owned it and with its mark.
+async fn restore(
+    api: Api,
+    tenant: String,
+    deleted: OverrideAnswer,
+    toasts: Toasts,
+    writes: RwSignal<u32>,
+) {
+    match api.restore_override(&tenant, deleted).await {
+        Ok(_) => toasts.show("Override restored"),
+        Err(problem) => toasts.show(format!("Not restored: {}", problem.text())),
+    }
+    writes.try_update(|writes| *writes += 1);
 }

@@ -10,8 +10,7 @@ use crate::api::Api;
 use crate::components::feedback::Empty;
 use crate::components::owner::files_mark;
 use crate::components::require_role::RequireRole;
-use crate::components::submit::SubmitAction;
-use crate::components::table::{ConfirmedButton, NameCell, ObjectTable, RowButton};
+use crate::components::table::{ConfirmedCall, NameCell, ObjectTable, RowButton};
 use crate::model::owners;
 use crate::pages::shell::TenantId;
 
@@ -73,25 +72,12 @@ fn row(answer: ProfileAnswer, state: ProxiesState) -> AnyView {
 #[component]
 fn Delete(id: String, name: String, set: Option<String>, state: ProxiesState) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let action = SubmitAction::new();
-    let delete = Callback::new(move |()| {
-        action.run(api.delete_profile(&tenant.now(), &id), move |()| {
-            state.changed.run(());
-        });
-    });
     let owner = owners::sentence("profile", "profiles", &[set]).unwrap_or_default();
     let consequence = format!(
         "Proxies that ask by this profile get 503. Most then forward requests without a limit, or refuse all of them. {owner}"
     );
+    let call = move |()| api.delete_profile(&tenant.now(), &id);
     view! {
-        <ConfirmedButton
-            text="Delete"
-            name
-            title="Delete this profile?"
-            consequence
-            confirm="Delete profile"
-            action
-            on_confirm=delete
-        />
+        <ConfirmedCall text="Delete" name title="Delete this profile?" consequence confirm="Delete profile" call done=state.changed />
     }
 }
