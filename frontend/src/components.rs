@@ -13,6 +13,7 @@ pub mod feedback;
 pub mod field;
 pub mod guide_link;
 pub mod icon;
+pub mod input;
 pub mod limit_chart;
 pub mod logo;
 pub mod menu;

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use leptos::html;
 use leptos::prelude::*;
 
+use crate::components::logo::Logo;
+
 #[component]
 pub fn PageHeader(
     #[prop(into)] title: Signal<String>,
@@ -28,6 +30,18 @@ pub fn PageHeader(
             </div>
             {children.map(|children| view! { <div class="actions">{children()}</div> })}
         </header>
+    }
+}
+
+/// A page of its own outside the frame of a tenant, such as the sign-in.
+#[component]
+pub fn NarrowPage(title: &'static str, children: Children) -> impl IntoView {
+    view! {
+        <main class="narrow">
+            <p class="brand"><Logo /></p>
+            <PageHeader title />
+            {children()}
+        </main>
     }
 }
 

@@ -10,9 +10,8 @@ use crate::access::role_with_article;
 use crate::api::Api;
 use crate::browser;
 use crate::components::feedback::{LoadingSkeleton, SubmitProblem};
-use crate::components::field::TextField;
-use crate::components::logo::Logo;
-use crate::components::page::PageHeader;
+use crate::components::input::PasswordField;
+use crate::components::page::NarrowPage;
 use crate::components::remote_data::{fetch_data, show};
 use crate::components::submit::{SubmitAction, SubmitForm};
 use crate::components::time::RelativeTime;
@@ -30,14 +29,12 @@ pub fn Accept() -> impl IntoView {
     let offer =
         fetch_data(move || api.preview_invitation(&PresentInvitation { token: token.get() }));
     view! {
-        <main class="narrow">
-            <p class="brand"><Logo /></p>
-            <PageHeader title="Invitation" />
+        <NarrowPage title="Invitation">
             {show(offer, move |offer| view! { <Offer offer token=token.get_untracked() /> })}
             {move || offer.problem().map(|_| view! {
                 <p class="muted">"Ask the person who invited you for a new link, or "<a href="/">"go to the dashboard"</a>"."</p>
             })}
-        </main>
+        </NarrowPage>
     }
 }
 
@@ -121,14 +118,7 @@ fn NewAccount(email: String, token: InvitationToken) -> impl IntoView {
     let incomplete = Signal::derive(move || password.with(String::is_empty));
     view! {
         <SubmitForm action submit="Create account and join" on_submit=sign_up incomplete class="stack">
-            <TextField
-                label="Password"
-                kind="password"
-                autocomplete="new-password"
-                value=password
-                problem=action.server_problem("password")
-                hint="At least 8 characters. Avoid common passwords."
-            />
+            <PasswordField value=password action field="password" new=true />
         </SubmitForm>
         <p class="muted">"Already have an account? "<a href=sign_in>"Sign in to accept"</a></p>
     }

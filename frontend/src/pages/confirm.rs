@@ -6,9 +6,8 @@ use leptos_router::hooks::{use_location, use_navigate};
 use weir_wire::sessions::{ConfirmSignUp, Password, SignUpToken};
 
 use crate::api::Api;
-use crate::components::field::TextField;
-use crate::components::logo::Logo;
-use crate::components::page::PageHeader;
+use crate::components::input::PasswordField;
+use crate::components::page::NarrowPage;
 use crate::components::submit::{SubmitAction, SubmitForm};
 
 #[component]
@@ -29,21 +28,11 @@ pub fn Confirm() -> impl IntoView {
     });
     let incomplete = Signal::derive(move || password.with(String::is_empty));
     view! {
-        <main class="narrow">
-            <p class="brand"><Logo /></p>
-            <PageHeader title="Finish signing up" />
+        <NarrowPage title="Finish signing up">
             <SubmitForm action submit="Create account" on_submit=confirm incomplete class="stack">
-                <TextField
-                    label="Password"
-                    kind="password"
-                    autocomplete="new-password"
-                    value=password
-                    problem=action.server_problem("password")
-                    hint="At least 8 characters. Avoid common passwords."
-                    autofocus=true
-                />
+                <PasswordField value=password action field="password" new=true autofocus=true />
             </SubmitForm>
             <p class="muted">"Already have an account? "<a href="/sign-in">"Sign in"</a></p>
-        </main>
+        </NarrowPage>
     }
 }

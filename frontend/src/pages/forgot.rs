@@ -7,30 +7,27 @@ use weir_wire::sessions::SignInOptions;
 
 use crate::api::Api;
 use crate::components::field::TextField;
-use crate::components::logo::Logo;
-use crate::components::page::PageHeader;
+use crate::components::input::Input;
+use crate::components::page::NarrowPage;
 use crate::components::remote_data::{fetch_data, show};
 use crate::components::submit::{SubmitAction, SubmitForm};
 
 #[component]
 pub fn Forgot() -> impl IntoView {
     let api = expect_context::<Api>();
-    let email = RwSignal::new(String::new());
     let sent_to = RwSignal::new(None::<String>);
     let action = SubmitAction::with_fields(&["email"]);
+    let email = Input::new(action, "email", "", |typed| Ok(names::email(typed)?));
     let request = Callback::new(move |()| {
-        let typed = email.get_untracked().trim().to_owned();
+        let typed = email.text();
         action.run(api.request_reset(&typed), move |()| {
             sent_to.set(Some(typed));
         });
     });
-    let wrong = action.validated("email", email, |typed| Ok(names::email(typed)?));
-    let incomplete =
-        Signal::derive(move || email.with(|email| names::email(email.trim()).is_err()));
     let form = move || {
         view! {
-            <SubmitForm action submit="Send link" on_submit=request incomplete class="stack">
-                <TextField label="E-mail" kind="email" autocomplete="username" value=email problem=wrong autofocus=true />
+            <SubmitForm action submit="Send link" on_submit=request incomplete=email.invalid() class="stack">
+                <TextField label="E-mail" kind="email" autocomplete="username" value=email.value problem=email.problem autofocus=true />
             </SubmitForm>
         }
     };
@@ -50,11 +47,9 @@ pub fn Forgot() -> impl IntoView {
     };
     let options = fetch_data(move || api.sign_in_options());
     view! {
-        <main class="narrow">
-            <p class="brand"><Logo /></p>
-            <PageHeader title="Forgot your password?" />
+        <NarrowPage title="Forgot your password?">
             {show(options, by_email)}
             <p class="muted"><a href="/sign-in">"Back to sign-in"</a></p>
-        </main>
+        </NarrowPage>
     }
 }

@@ -9,9 +9,8 @@ use weir_wire::sessions::Password;
 use crate::api::Api;
 use crate::components::control_flow::Show;
 use crate::components::feedback::Warning;
-use crate::components::field::TextField;
-use crate::components::logo::Logo;
-use crate::components::page::PageHeader;
+use crate::components::input::PasswordField;
+use crate::components::page::NarrowPage;
 use crate::components::submit::{SubmitAction, SubmitForm};
 
 #[component]
@@ -41,22 +40,12 @@ pub fn Reset() -> impl IntoView {
     let form = StoredValue::new(move || {
         view! {
             <SubmitForm action submit="Set password" on_submit=reset incomplete handled_code=ErrorCode::NotFound class="stack">
-                <TextField
-                    label="New password"
-                    kind="password"
-                    autocomplete="new-password"
-                    value=password
-                    problem=action.server_problem("new_password")
-                    hint="At least 8 characters. Avoid common passwords."
-                    autofocus=true
-                />
+                <PasswordField label="New password" value=password action field="new_password" new=true autofocus=true />
             </SubmitForm>
         }
     });
     view! {
-        <main class="narrow">
-            <p class="brand"><Logo /></p>
-            <PageHeader title="Set a new password" />
+        <NarrowPage title="Set a new password">
             <Show when=spent>
                 <Warning>"This link has expired or was already used. "<a href="/forgot">"Get a new one"</a></Warning>
             </Show>
@@ -67,6 +56,6 @@ pub fn Reset() -> impl IntoView {
                 <p class="sentence" role="status">"Password set. All your sessions were signed out."</p>
             </Show>
             <p class="muted"><a href="/sign-in">"Sign in"</a></p>
-        </main>
+        </NarrowPage>
     }
 }

@@ -19,6 +19,7 @@ use crate::browser;
 use crate::components::dialog::ConfirmByName;
 use crate::components::feedback::{Skeleton, SubmitProblem};
 use crate::components::field::TextField;
+use crate::components::input::Input;
 use crate::components::page::PageHeader;
 use crate::components::remote_data::{RemoteData, fetch_data, show_shaped};
 use crate::components::require_role::RequireRole;
@@ -74,26 +75,24 @@ pub fn Settings() -> impl IntoView {
 #[component]
 fn TenantName(name: String, me: RemoteData<Me>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let (saved, name) = (RwSignal::new(name.clone()), RwSignal::new(name));
     let (action, toasts) = (SubmitAction::with_fields(&["name"]), expect_context::<Toasts>());
+    let typed = Input::new(action, "name", &name, names::title);
+    let saved = RwSignal::new(name);
     let rename = Callback::new(move |()| {
-        let new = name.get_untracked().trim().to_owned();
+        let new = typed.text();
         action.run(api.rename_tenant(&tenant.now(), &new), move |_| {
             toasts.show("Tenant renamed");
             saved.try_set(new);
             me.refetch();
         });
     });
-    let problem = action.validated("name", name, names::title);
-    let incomplete = Signal::derive(move || {
-        let unchanged = saved.with(|saved| name.with(|name| name.trim() == saved));
-        unchanged || name.with(|name| names::title(name.trim()).is_err())
-    });
+    let incomplete =
+        Signal::derive(move || saved.with(|saved| typed.is(saved)) || typed.is_invalid());
     view! {
         <RequireRole role=Role::Admin>
             <SubmitForm action submit="Save" on_submit=rename incomplete>
                 <h3>"General"</h3>
-                <TextField label="Tenant name" value=name problem />
+                <TextField label="Tenant name" value=typed.value problem=typed.problem />
                 <p class="note">"ID: "<code>{move || tenant.get()}</code></p>
             </SubmitForm>
         </RequireRole>

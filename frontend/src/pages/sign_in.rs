@@ -12,8 +12,7 @@ use crate::browser;
 use crate::components::control_flow::Show;
 use crate::components::feedback::{SubmitProblem, Warning};
 use crate::components::field::TextField;
-use crate::components::logo::Logo;
-use crate::components::page::PageHeader;
+use crate::components::page::NarrowPage;
 use crate::components::remote_data::fetch_data;
 use crate::session::{Session, SessionState, SignOutReason};
 
@@ -67,9 +66,7 @@ pub fn SignIn() -> impl IntoView {
     let expired =
         move || matches!(session.state(), SessionState::SignedOut(SignOutReason::Expired));
     view! {
-        <main class="narrow">
-            <p class="brand"><Logo /></p>
-            <PageHeader title="Sign in" />
+        <NarrowPage title="Sign in">
             <Show when=expired>
                 <Warning>"Your session expired. Sign in to continue where you left off."</Warning>
             </Show>
@@ -87,7 +84,7 @@ pub fn SignIn() -> impl IntoView {
             {provider}
             {no_account}
             {operator_note}
-        </main>
+        </NarrowPage>
     }
 }
 

@@ -9,8 +9,8 @@ use weir_wire::sessions::{Password, PendingSignUp, SignInOptions, SignUp as Sign
 use crate::api::Api;
 use crate::components::feedback::Empty;
 use crate::components::field::TextField;
-use crate::components::logo::Logo;
-use crate::components::page::PageHeader;
+use crate::components::input::PasswordField;
+use crate::components::page::NarrowPage;
 use crate::components::remote_data::{fetch_data, show};
 use crate::components::submit::{SubmitAction, SubmitForm};
 
@@ -33,12 +33,10 @@ pub fn SignUp() -> impl IntoView {
         .into_any()
     };
     view! {
-        <main class="narrow">
-            <p class="brand"><Logo /></p>
-            <PageHeader title="Sign up" />
+        <NarrowPage title="Sign up">
             {show(options, form)}
             <p class="muted">"Already have an account? "<a href="/sign-in">"Sign in"</a></p>
-        </main>
+        </NarrowPage>
     }
 }
 
@@ -66,20 +64,8 @@ fn Form() -> impl IntoView {
     view! {
         <SubmitForm action submit="Sign up" on_submit=sign_up incomplete class="stack">
             <TextField label="E-mail" kind="email" autocomplete="username" value=email problem=action.server_problem("email") autofocus=true />
-            <TextField
-                label="Password"
-                kind="password"
-                autocomplete="new-password"
-                value=password
-                problem=action.server_problem("password")
-                hint="At least 8 characters. Avoid common passwords."
-            />
-            <TextField
-                label="Tenant name"
-                value=tenant
-                problem=action.validated("tenant_name", tenant, names::title)
-                hint="Usually your company or product. Rules and keys belong to it."
-            />
+            <PasswordField value=password action field="password" new=true />
+            {tenant_name(tenant, action)}
         </SubmitForm>
     }
 }
@@ -108,12 +94,7 @@ fn Request() -> impl IntoView {
         view! {
             <SubmitForm action submit="Sign up" on_submit=sign_up incomplete class="stack">
                 <TextField label="E-mail" kind="email" autocomplete="username" value=email problem=action.server_problem("email") autofocus=true />
-                <TextField
-                    label="Tenant name"
-                    value=tenant
-                    problem=action.validated("tenant_name", tenant, names::title)
-                    hint="Usually your company or product. Rules and keys belong to it."
-                />
+                {tenant_name(tenant, action)}
             </SubmitForm>
         }
     };
@@ -127,4 +108,9 @@ fn Request() -> impl IntoView {
         .into_any(),
     }
     }
+}
+
+fn tenant_name(value: RwSignal<String>, action: SubmitAction) -> impl IntoView {
+    let problem = action.validated("tenant_name", value, names::title);
+    view! { <TextField label="Tenant name" value problem hint="Usually your company or product. Rules and keys belong to it." /> }
 }

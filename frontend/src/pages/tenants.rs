@@ -11,6 +11,7 @@ use crate::api::{Api, StatsScope};
 use crate::components::control_flow::Show;
 use crate::components::feedback::{Empty, LoadingSkeleton};
 use crate::components::field::TextField;
+use crate::components::input::Input;
 use crate::components::logo::Logo;
 use crate::components::page::PageHeader;
 use crate::components::remote_data::{fetch_data, show};
@@ -137,21 +138,19 @@ fn NewTenant() -> impl IntoView {
 #[component]
 fn Form() -> impl IntoView {
     let api = expect_context::<Api>();
-    let name = RwSignal::new(String::new());
     let action = SubmitAction::with_fields(&["name"]);
+    let name = Input::new(action, "name", "", names::title);
     let navigate = use_navigate();
     let create = Callback::new(move |()| {
-        let (name, navigate) = (name.get_untracked(), navigate.clone());
-        action.run(api.create_tenant(name.trim()), move |tenant| {
+        let navigate = navigate.clone();
+        action.run(api.create_tenant(&name.text()), move |tenant| {
             navigate(&format!("/t/{}/start", tenant.id), NavigateOptions::default());
         });
     });
-    let problem = action.validated("name", name, names::title);
-    let incomplete = Signal::derive(move || name.with(|name| names::title(name.trim()).is_err()));
     view! {
         <h2>"New tenant"</h2>
-        <SubmitForm action submit="Create tenant" on_submit=create incomplete class="stack">
-            <TextField label="Name" value=name problem />
+        <SubmitForm action submit="Create tenant" on_submit=create incomplete=name.invalid() class="stack">
+            <TextField label="Name" value=name.value problem=name.problem />
         </SubmitForm>
     }
 }

@@ -9,6 +9,7 @@ use crate::api::Api;
 use crate::browser;
 use crate::components::control_flow::Show;
 use crate::components::field::{Binding, Checkbox, Choice, TextField};
+use crate::components::input::Input;
 use crate::components::submit::{SubmitAction, SubmitForm};
 use crate::model::expiry::Expiry;
 use crate::pages::shell::TenantId;
@@ -18,11 +19,12 @@ use crate::pages::shell::TenantId;
 pub(super) fn NewKey(changed: Callback<Option<IssuedKey>>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let action = SubmitAction::with_fields(&["name", "namespaces", "expires_at"]);
-    let name = RwSignal::new(String::new());
+    let name = Input::new(action, "name", "", names::title);
     let scopes = RwSignal::new(vec![KeyScope::Check]);
-    let namespaces = RwSignal::new(String::new());
+    let namespaces = Input::new(action, "namespaces", "", all_are_namespaces);
     let restrictable = Memo::new(move |_| scopes.with(|scopes| can_be_restricted(scopes)));
-    let only = move || restrictable.get().then(|| namespaces.with(|text| listed(text))).flatten();
+    let only =
+        move || restrictable.get().then(|| namespaces.value.with(|text| listed(text))).flatten();
     let (expiry, day) = (RwSignal::new(Expiry::Never), RwSignal::new(String::new()));
     let expires_at = move || {
         let day_end_ms = day.with(|day| browser::day_end_ms(day));
@@ -31,7 +33,7 @@ pub(super) fn NewKey(changed: Callback<Option<IssuedKey>>) -> impl IntoView {
     let create = Callback::new(move |()| {
         let Ok(expires_at) = untrack(expires_at) else { return };
         let body = CreateKey {
-            name: name.get_untracked().trim().to_owned(),
+            name: name.text(),
             scopes: scopes.get_untracked(),
             namespaces: untrack(only),
             expires_at,
@@ -39,17 +41,15 @@ pub(super) fn NewKey(changed: Callback<Option<IssuedKey>>) -> impl IntoView {
         let work = api.create_key(&tenant.now(), &body);
         action.run(work, move |key| changed.run(Some(key)));
     });
-    let name_problem = action.validated("name", name, names::title);
-    let namespaces_problem = action.validated("namespaces", namespaces, all_are_namespaces);
     let day_refused = action.server_problem("expires_at");
     let day_problem = Signal::derive(move || {
         let wrong = day.with(|day| !day.is_empty()).then(|| expires_at().err()).flatten();
         wrong.map(str::to_owned).or_else(|| day_refused.get())
     });
     let incomplete = Signal::derive(move || {
-        name.with(|name| names::title(name.trim()).is_err())
+        name.is_invalid()
             || scopes.with(Vec::is_empty)
-            || restrictable.get() && namespaces.with(|text| all_are_namespaces(text)).is_err()
+            || restrictable.get() && namespaces.is_invalid()
             || expires_at().is_err()
     });
     let ticks = SCOPES.map(|scope| {
@@ -63,13 +63,13 @@ pub(super) fn NewKey(changed: Callback<Option<IssuedKey>>) -> impl IntoView {
     });
     view! {
         <SubmitForm action submit="Create key" on_submit=create incomplete>
-            <TextField label="Name" value=name problem=name_problem hint="For example checkout" />
+            <TextField label="Name" value=name.value problem=name.problem hint="For example checkout" />
             <fieldset class="checkboxes"><legend>"Scopes"</legend>{ticks}</fieldset>
             <Show when=move || restrictable.get()>
                 <TextField
                     label="Only in these namespaces"
-                    value=namespaces
-                    problem=namespaces_problem
+                    value=namespaces.value
+                    problem=namespaces.problem
                     hint="Separated by commas, at most 20. Leave this empty to permit all namespaces."
                 />
             </Show>

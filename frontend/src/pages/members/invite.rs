@@ -12,6 +12,7 @@ use crate::browser;
 use crate::components::copy::CodeBlock;
 use crate::components::dialog::Drawer;
 use crate::components::field::{Choice, TextField};
+use crate::components::input::Input;
 use crate::components::submit::{SubmitAction, SubmitForm};
 use crate::pages::shell::TenantId;
 
@@ -28,22 +29,19 @@ pub(super) fn NewInvitation(open: RwSignal<bool>, on_invited: Callback<()>) -> i
 #[component]
 fn Form(issued: RwSignal<Option<IssuedInvitation>>, on_invited: Callback<()>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let (email, role) = (RwSignal::new(String::new()), RwSignal::new(Role::Viewer));
     let action = SubmitAction::with_fields(&["email"]);
+    let email = Input::new(action, "email", "", |typed| Ok(names::email(typed)?));
+    let role = RwSignal::new(Role::Viewer);
     let invite = Callback::new(move |()| {
-        let body =
-            Invite { email: email.get_untracked().trim().to_owned(), role: role.get_untracked() };
+        let body = Invite { email: email.text(), role: role.get_untracked() };
         action.run(api.invite(&tenant.now(), &body), move |made| {
             on_invited.run(());
             issued.set(Some(made));
         });
     });
-    let wrong = action.validated("email", email, |typed| Ok(names::email(typed)?));
-    let incomplete =
-        Signal::derive(move || email.with(|email| names::email(email.trim()).is_err()));
     view! {
-        <SubmitForm action submit="Invite" on_submit=invite incomplete>
-            <TextField label="E-mail" kind="email" value=email problem=wrong />
+        <SubmitForm action submit="Invite" on_submit=invite incomplete=email.invalid()>
+            <TextField label="E-mail" kind="email" value=email.value problem=email.problem />
             <Choice label="Role" value=role.into() options=role_options() />
         </SubmitForm>
     }

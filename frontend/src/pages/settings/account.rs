@@ -6,6 +6,7 @@ use weir_wire::sessions::{ChangePassword, Me, Password};
 
 use crate::api::Api;
 use crate::components::field::TextField;
+use crate::components::input::{Input, PasswordField};
 use crate::components::remote_data::RemoteData;
 use crate::components::submit::{SubmitAction, SubmitForm};
 use crate::components::toast::Toasts;
@@ -13,25 +14,23 @@ use crate::components::toast::Toasts;
 #[component]
 pub(super) fn OwnName(name: String, me: RemoteData<Me>) -> impl IntoView {
     let api = expect_context::<Api>();
-    let (saved, name) = (RwSignal::new(name.clone()), RwSignal::new(name));
     let (action, toasts) = (SubmitAction::with_fields(&["name"]), expect_context::<Toasts>());
+    let typed = Input::new(action, "name", &name, names::title);
+    let saved = RwSignal::new(name);
     let rename = Callback::new(move |()| {
-        let new = name.get_untracked().trim().to_owned();
+        let new = typed.text();
         action.run(api.rename_me(&new), move |_| {
             toasts.show("Name saved");
             saved.try_set(new);
             me.refetch();
         });
     });
-    let problem = action.validated("name", name, names::title);
-    let incomplete = Signal::derive(move || {
-        let unchanged = saved.with(|saved| name.with(|name| name.trim() == saved));
-        unchanged || name.with(|name| names::title(name.trim()).is_err())
-    });
+    let incomplete =
+        Signal::derive(move || saved.with(|saved| typed.is(saved)) || typed.is_invalid());
     view! {
         <SubmitForm action submit="Save" on_submit=rename incomplete>
             <h3>"Profile"</h3>
-            <TextField label="Your name" autocomplete="name" value=name problem />
+            <TextField label="Your name" autocomplete="name" value=typed.value problem=typed.problem />
         </SubmitForm>
     }
 }
@@ -59,21 +58,8 @@ pub(super) fn OwnPassword() -> impl IntoView {
     view! {
         <SubmitForm action submit="Change password" on_submit=change incomplete>
             <h3>"Password"</h3>
-            <TextField
-                label="Current password"
-                kind="password"
-                autocomplete="current-password"
-                value=current
-                problem=action.server_problem("current_password")
-            />
-            <TextField
-                label="New password"
-                kind="password"
-                autocomplete="new-password"
-                value=new
-                problem=action.server_problem("new_password")
-                hint="At least 8 characters. Avoid common passwords."
-            />
+            <PasswordField label="Current password" value=current action field="current_password" />
+            <PasswordField label="New password" value=new action field="new_password" new=true />
             <p class="note" role="status">{move || changed.get().then_some("Password changed. Your other sessions were signed out.")}</p>
         </SubmitForm>
     }

@@ -5,6 +5,7 @@ use weir_wire::sessions::Me;
 use weir_wire::tenants::{Enforcement, Role};
 
 use crate::api::Api;
+use crate::components::control_flow::Show;
 use crate::components::dialog::ConfirmByName;
 use crate::components::feedback::SubmitProblem;
 use crate::components::remote_data::RemoteData;

@@ -9,6 +9,7 @@ use weir_wire::tenants::Role;
 use crate::api::Api;
 use crate::components::dialog::Dialog;
 use crate::components::field::TextField;
+use crate::components::input::Input;
 use crate::components::remote_data::{RemoteData, fetch_data, show};
 use crate::components::require_role::RequireRole;
 use crate::components::submit::{SubmitAction, SubmitForm};
@@ -78,7 +79,8 @@ fn SpreadForm(
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let toasts = expect_context::<Toasts>();
     let action = SubmitAction::with_fields(&["spread_by"]);
-    let (open, typed) = (RwSignal::new(true), RwSignal::new(row.spread_by.join(", ")));
+    let typed = Input::new(action, "spread_by", &row.spread_by.join(", "), valid);
+    let open = RwSignal::new(true);
     Effect::new(move |_| {
         if !open.get() {
             edited.try_set(None);
@@ -86,7 +88,7 @@ fn SpreadForm(
     });
     let before = StoredValue::new(row);
     let save = Callback::new(move |()| {
-        let body = NamespaceBody { spread_by: attributes(&typed.get_untracked()) };
+        let body = NamespaceBody { spread_by: attributes(&typed.text()) };
         let call = api.set_namespace(&tenant.now(), &before.get_value(), &body);
         action.run(call, move |saved: NamespaceAnswer| {
             toasts.show(format!("The counters of {} begin anew", saved.name));
@@ -94,12 +96,10 @@ fn SpreadForm(
             namespaces.refetch();
         });
     });
-    let problem = action.validated("spread_by", typed, valid);
-    let incomplete = Signal::derive(move || {
-        let unchanged =
-            typed.with(|typed| before.with_value(|row| attributes(typed) == row.spread_by));
-        unchanged || typed.with(|typed| valid(typed).is_err())
-    });
+    let is_unchanged = move || {
+        typed.value.with(|typed| before.with_value(|row| attributes(typed) == row.spread_by))
+    };
+    let incomplete = Signal::derive(move || is_unchanged() || typed.is_invalid());
     let cancel = Callback::new(move |()| open.set(false));
     let title = before.with_value(|row| format!("Spread the counters of {}?", row.name));
     view! {
@@ -107,8 +107,8 @@ fn SpreadForm(
             <SubmitForm action submit="Begin the counters anew" on_submit=save incomplete cancel class="">
                 <TextField
                     label="Spread by"
-                    value=typed
-                    problem
+                    value=typed.value
+                    problem=typed.problem
                     hint="Attributes, separated by commas. Empty: one primary has all counters."
                 />
                 <p>

@@ -10,6 +10,7 @@ use crate::api::Api;
 use crate::components::control_flow::Show;
 use crate::components::copy::CopyButton;
 use crate::components::field::TextField;
+use crate::components::input::PasswordField;
 use crate::components::remote_data::{RemoteData, fetch_data, show};
 use crate::components::secret_dialog::SecretDialog;
 use crate::components::submit::{SubmitAction, SubmitForm};
@@ -67,21 +68,17 @@ fn Setup(factor: RemoteData<SecondFactor>, codes: RwSignal<Vec<String>>) -> impl
         });
     });
     let incomplete = Signal::derive(move || password.with(String::is_empty));
-    move || match secret.get() {
+    move || {
+        match secret.get() {
         Some(secret) => view! { <Confirm secret factor codes /> }.into_any(),
         None => view! {
             <SubmitForm action submit="Set up" on_submit=begin incomplete class="stack">
                 <p class="note">"Sign in with your password and a code of an authenticator app."</p>
-                <TextField
-                    label="Current password"
-                    kind="password"
-                    autocomplete="current-password"
-                    value=password
-                    problem=action.server_problem("current_password")
-                />
+                <PasswordField label="Current password" value=password action field="current_password" />
             </SubmitForm>
         }
         .into_any(),
+    }
     }
 }
 
@@ -140,13 +137,7 @@ fn Enabled(data: SecondFactor, factor: RemoteData<SecondFactor>) -> impl IntoVie
     view! {
         <p role="status">{left}</p>
         <SubmitForm action submit="Turn off" on_submit=remove incomplete class="stack">
-            <TextField
-                label="Current password"
-                kind="password"
-                autocomplete="current-password"
-                value=password
-                problem=action.server_problem("current_password")
-            />
+            <PasswordField label="Current password" value=password action field="current_password" />
             <TextField label="Code" autocomplete="one-time-code" value=code hint="A code of the app, or a recovery code." />
         </SubmitForm>
     }
