@@ -5,10 +5,15 @@ CREATE TABLE webhooks (
     tenant_id uuid NOT NULL,
     id uuid NOT NULL,
     name text NOT NULL,
-    url text NOT NULL,
+    -- `standard`, `slack`, `pagerduty` or `email`. It never changes.
+    kind text NOT NULL,
+    -- NULL for e-mail, which has addresses instead.
+    url text,
+    addresses text[] NOT NULL,
     enabled boolean NOT NULL,
-    -- Encrypted by the control plane with a key that is not in the database: it must be able to sign.
-    secret bytea NOT NULL,
+    -- Encrypted by the control plane with a key that is not in the database. It signs the messages of a standard webhook, and is the
+    -- routing key of PagerDuty. Other kinds have none.
+    secret bytea,
     previous_secret bytea,
     previous_expires_at timestamptz,
     created_by text NOT NULL,
@@ -17,6 +22,12 @@ CREATE TABLE webhooks (
     CONSTRAINT webhooks_tenant_id_id_pkey PRIMARY KEY (tenant_id, id),
     CONSTRAINT webhooks_tenant_id_fkey
         FOREIGN KEY (tenant_id) REFERENCES tenants (id) ON DELETE CASCADE,
+    CONSTRAINT webhooks_kind_check CHECK (
+        kind IN ('standard', 'slack', 'pagerduty', 'email')
+        AND (url IS NULL) = (kind = 'email')
+        AND (cardinality(addresses) > 0) = (kind = 'email')
+        AND (secret IS NOT NULL) = (kind IN ('standard', 'pagerduty'))
+    ),
     CONSTRAINT webhooks_previous_expires_at_check
         CHECK ((previous_secret IS NULL) = (previous_expires_at IS NULL))
 );
@@ -64,9 +75,9 @@ ALTER TABLE webhooks ENABLE ROW LEVEL SECURITY;
 ALTER TABLE webhooks FORCE ROW LEVEL SECURITY;
 CREATE POLICY webhooks_tenant ON webhooks TO weir_app
     USING (tenant_id = weir_tenant());
--- Gates deliver deferred jobs. They read the address and the encrypted secrets of one tenant at a time.
+-- Gates deliver deferred jobs to standard webhooks. They read the address and the encrypted secrets of one tenant at a time.
 CREATE POLICY webhooks_gate ON webhooks FOR SELECT TO weir_gate
-    USING (tenant_id = weir_tenant());
+    USING (tenant_id = weir_tenant() AND kind = 'standard');
 
 ALTER TABLE webhook_deliveries ENABLE ROW LEVEL SECURITY;
 ALTER TABLE webhook_deliveries FORCE ROW LEVEL SECURITY;
@@ -77,7 +88,7 @@ CREATE POLICY webhook_deliveries_owner ON webhook_deliveries TO CURRENT_ROLE
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON webhooks TO weir_app;
 GRANT SELECT, INSERT, UPDATE ON webhook_deliveries TO weir_app;
-GRANT SELECT (tenant_id, id, url, enabled, secret, previous_secret, previous_expires_at)
+GRANT SELECT (tenant_id, id, kind, url, enabled, secret, previous_secret, previous_expires_at)
     ON webhooks TO weir_gate;
 
 -- Leases due deliveries of all tenants, each tenant in turn, however many one tenant has due; the app then reads and sends each

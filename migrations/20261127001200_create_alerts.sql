@@ -16,6 +16,10 @@ CREATE TABLE alerts (
     checks_min bigint,
     checked_at timestamptz NOT NULL,
     fired_at timestamptz,
+    -- The first announcement since the condition last ended; NULL if it does not hold.
+    firing_since timestamptz,
+    -- Until when nothing is announced.
+    muted_until timestamptz,
     created_by text NOT NULL,
     created_at timestamptz NOT NULL,
     updated_at timestamptz NOT NULL,
@@ -39,7 +43,8 @@ CREATE TABLE alerts (
     )
 );
 
-CREATE INDEX alerts_checked_at_idx ON alerts (checked_at) WHERE enabled;
+CREATE INDEX alerts_checked_at_idx ON alerts (checked_at)
+    WHERE enabled OR firing_since IS NOT NULL;
 CREATE INDEX alerts_webhook_id_idx ON alerts (tenant_id, webhook_id);
 CREATE INDEX alerts_rule_id_idx ON alerts (tenant_id, rule_id);
 -- A set has one alert of a name.
@@ -79,14 +84,14 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON alerts TO weir_app;
 GRANT SELECT, INSERT, UPDATE ON alert_firings TO weir_app;
 
 -- The alerts of all tenants that were not evaluated within `every`; the app then evaluates each in the scope of its tenant. Due
--- by the clock of the database: `at` can only be earlier.
+-- by the clock of the database: `at` can only be earlier. A disabled alert is taken until its end was announced.
 CREATE FUNCTION weir_take_alerts(at timestamptz, every interval, most integer)
 RETURNS TABLE (tenant uuid, alert uuid)
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
     WITH chosen AS (
         SELECT a.tenant_id, a.id FROM public.alerts a
-        WHERE a.enabled AND a.checked_at <= least(at, now()) - every
+        WHERE (a.enabled OR a.firing_since IS NOT NULL) AND a.checked_at <= least(at, now()) - every
         ORDER BY a.checked_at LIMIT most FOR UPDATE SKIP LOCKED
     )
     UPDATE public.alerts a SET checked_at = least(at, now())

@@ -46,4 +46,5 @@ mod statistics;
 mod tls;
 mod tour;
 mod traces;
+mod webhook_kinds;
 mod what_if;

@@ -15,6 +15,7 @@ pub(crate) mod backtest;
 pub(crate) mod create;
 pub(crate) mod delete;
 pub(crate) mod list;
+pub(crate) mod mute;
 pub(crate) mod quotas;
 pub(crate) mod update;
 
@@ -27,6 +28,8 @@ fn alert(row: AlertRow) -> Alert {
         managed_by: row.managed_by,
         edited: row.edited,
         fired_at: row.fired_at.map(Into::into),
+        firing_since: row.firing_since.map(Into::into),
+        muted_until: row.muted_until.map(Into::into),
         created_by: row.created_by,
         created_at: row.created_at.into(),
         updated_at: row.updated_at.into(),

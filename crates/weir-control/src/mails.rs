@@ -126,7 +126,7 @@ impl MailParts {
 }
 
 /// A name in one line and without what mail programs turn into a link: `https://`, domains, addresses.
-fn unlinked(name: &str) -> String {
+pub(crate) fn unlinked(name: &str) -> String {
     let mut plain = String::new();
     let mut letters = name.chars().peekable();
     while let Some(letter) = letters.next() {

@@ -181,6 +181,7 @@ fn alerts() -> OpenApiRouter<ControlState> {
         .routes(routes!(alerts::list::list, alerts::create::create))
         .routes(routes!(alerts::update::update, alerts::delete::delete))
         .routes(routes!(alerts::backtest::run))
+        .routes(routes!(alerts::mute::mute))
 }
 
 fn webhooks() -> OpenApiRouter<ControlState> {

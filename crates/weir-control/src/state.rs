@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 use weir_domain::time::{Clock, Timestamp};
-use weir_mail::Mailer;
+use weir_mail::{Mailer, Relay};
 use weir_redis::deferred::DeferredJobs;
 use weir_redis::limiter::Limiter;
 use weir_redis::signal::Signal;
@@ -54,6 +54,8 @@ pub struct ControlParts {
     pub webhooks: WebhookParts,
     /// The parts that send e-mail; without them none is sent.
     pub mail: Option<MailParts>,
+    /// The origin of the dashboard, for links in the messages of alerts; without it they have none. A request cannot change it.
+    pub dashboard_url: Option<String>,
     /// The OpenID Connect provider with which people can sign in, if there is one.
     pub provider: Option<ProviderParts>,
     /// The settings.
@@ -89,6 +91,8 @@ pub struct WebhookParts {
 pub struct MailParts {
     /// The queue of messages.
     pub mailer: Mailer,
+    /// The server that takes the messages of alerts, which have a queue in Postgres.
+    pub relay: Arc<Relay>,
     /// The origin of the dashboard, for links. A request cannot change it.
     pub dashboard_url: String,
 }

@@ -39,4 +39,5 @@ mod support;
 mod tenants;
 mod tester;
 mod usage;
+mod webhook_kinds;
 mod webhooks;

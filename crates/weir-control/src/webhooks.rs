@@ -1,16 +1,16 @@
 //! Webhooks of a tenant, and the log of their deliveries.
 
 use weir_domain::id::{TenantId, WebhookId};
-use weir_http::problem::Problem;
 use weir_store::{DeliveryRow, WebhookHealth, WebhookRow, WebhookWrite};
 use weir_webhook::{Target, WebhookSecret, webhook_owner};
-use weir_wire::webhooks::{Delivery, DeliveryState, Webhook, WebhookBody};
+use weir_wire::webhooks::{Delivery, DeliveryState, Webhook};
 
 use crate::change::Change;
-use crate::names;
 use crate::state::ControlState;
+use crate::webhooks::checked::CheckedWebhook;
 
 pub(crate) mod again;
+mod checked;
 pub(crate) mod create;
 pub(crate) mod delete;
 pub(crate) mod deliveries;
@@ -24,7 +24,9 @@ pub(crate) fn webhook(row: WebhookRow) -> Webhook {
     Webhook {
         id: row.id.to_string(),
         name: row.name,
+        kind: row.kind.into(),
         url: row.url,
+        addresses: row.addresses,
         enabled: row.enabled,
         previous_expires_at: row.previous.map(|previous| previous.expires_at.into()),
         created_by: row.created_by,
@@ -47,8 +49,9 @@ pub(crate) fn health(row: WebhookHealth) -> weir_wire::webhooks::WebhookHealth {
 /// A webhook in JSON for callers without the right to the whole URL, whose path and query often contain a secret of the
 /// receiver.
 pub(crate) fn masked(row: WebhookRow) -> Webhook {
-    let url =
-        Target::origin_of(&row.url).map_or_else(|| "…".to_owned(), |origin| format!("{origin}/…"));
+    let origin =
+        |url| Target::origin_of(url).map_or_else(|| "…".to_owned(), |origin| format!("{origin}/…"));
+    let url = row.url.as_deref().map(origin);
     webhook(WebhookRow { url, ..row })
 }
 
@@ -75,34 +78,38 @@ fn delivery(row: DeliveryRow) -> Delivery {
     }
 }
 
-/// Checks a body before any query.
-fn checked(control: &ControlState, body: &WebhookBody) -> Result<Target, Problem> {
-    names::name("name", &body.name)?;
-    Target::parse(&body.url, control.webhooks.sender.reach())
-        .map_err(|error| Problem::invalid_field("url", error.to_string()))
-}
-
-/// The columns of a checked body.
-fn write(change: &Change, id: WebhookId, body: WebhookBody, target: &Target) -> WebhookWrite {
+/// The columns of a checked body, with a sealed secret if there is a new one.
+fn write(
+    change: &Change,
+    id: WebhookId,
+    checked: CheckedWebhook,
+    secret: Option<Vec<u8>>,
+) -> WebhookWrite {
     WebhookWrite {
         id,
         tenant_id: change.caller.tenant_id,
-        name: body.name,
-        url: target.as_str().to_owned(),
-        enabled: body.enabled,
+        name: checked.name,
+        url: checked.url,
+        addresses: checked.addresses,
+        enabled: checked.enabled,
+        secret,
         now: change.now,
     }
 }
 
-/// Makes a new secret. Returns it with its sealed form.
+/// Makes a new secret of signatures. Returns it with its sealed form.
 fn new_secret(
     control: &ControlState,
     tenant_id: TenantId,
     id: WebhookId,
 ) -> (WebhookSecret, Vec<u8>) {
     let secret = WebhookSecret::new(control.random.bytes());
-    let nonce = control.random.bytes();
-    let sealed =
-        control.webhooks.sealing.seal(&webhook_owner(tenant_id, id), secret.bytes(), nonce);
+    let sealed = sealed(control, tenant_id, id, secret.bytes());
     (secret, sealed)
+}
+
+/// Seals a secret of a webhook.
+fn sealed(control: &ControlState, tenant_id: TenantId, id: WebhookId, secret: &[u8]) -> Vec<u8> {
+    let nonce = control.random.bytes();
+    control.webhooks.sealing.seal(&webhook_owner(tenant_id, id), secret, nonce)
 }

@@ -69,6 +69,8 @@ pub const CHECKS_MIN: u64 = 100;
 pub const THRESHOLDS_MAX: usize = 5;
 /// The longest window of an alert, in seconds.
 pub const WINDOW_S_MAX: u32 = 24 * 60 * 60;
+/// The longest time for which an alert can be muted, in seconds.
+pub const MUTE_S_MAX: u32 = 7 * 24 * 60 * 60;
 /// The most checks that an alert can demand.
 pub const CHECKS_MIN_MAX: u64 = 1_000_000_000;
 

@@ -41,6 +41,7 @@ pub mod profile;
 pub mod rate;
 pub mod request;
 pub mod subject;
+pub mod webhook;
 
 pub mod charge;
 pub mod charged;

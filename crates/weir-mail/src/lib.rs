@@ -2,7 +2,8 @@
 //!
 //! A [`Mailer`] accepts a [`Mail`] into a bounded queue and never waits. An [`Outbox`] sends the queued messages over a
 //! [`Relay`], a few at a time, with a deadline for each attempt and a bounded number of attempts. The queue is in memory:
-//! a message that was not sent when the process ends is lost, and its recipient has to ask again.
+//! a message that was not sent when the process ends is lost, and its recipient has to ask again. A caller with a
+//! queue of its own sends over the [`Relay`] directly.
 //!
 //! No log and no error contains a password, an address of a recipient or the text of a message.
 

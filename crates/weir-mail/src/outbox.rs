@@ -111,12 +111,16 @@ impl Outbox {
     }
 
     /// Sends messages until `stop`, and those that are being sent then for a few seconds more.
-    pub async fn deliver(self, relay: Relay, stop: CancellationToken) {
+    pub async fn deliver(self, relay: Arc<Relay>, stop: CancellationToken) {
         self.deliver_at(PACE, relay, stop).await;
     }
 
-    pub(crate) async fn deliver_at(mut self, pace: Pace, relay: Relay, stop: CancellationToken) {
-        let relay = Arc::new(relay);
+    pub(crate) async fn deliver_at(
+        mut self,
+        pace: Pace,
+        relay: Arc<Relay>,
+        stop: CancellationToken,
+    ) {
         let mut sending = JoinSet::new();
         loop {
             tokio::select! {

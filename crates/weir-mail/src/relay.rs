@@ -82,11 +82,11 @@ impl Relay {
         Ok(Self { transport: builder.build(), from })
     }
 
-    /// Sends a message once, within `deadline`.
-    pub(crate) async fn send(&self, mail: &Mail, deadline: Duration) -> Result<(), SendError> {
+    /// Sends a message once, within `deadline`. Returns the code with which the server accepted it.
+    pub async fn send(&self, mail: &Mail, deadline: Duration) -> Result<u16, SendError> {
         let message = mail.message(&self.from)?;
         match tokio::time::timeout(deadline, self.transport.send(message)).await {
-            Ok(Ok(_)) => Ok(()),
+            Ok(Ok(accepted)) => Ok(accepted.code().into()),
             Ok(Err(error)) => Err(SendError::of(&error)),
             Err(_) => Err(SendError::TimedOut),
         }

@@ -37,7 +37,7 @@ impl SendError {
     }
 
     /// Whether a later attempt can succeed.
-    pub(crate) fn is_passing(&self) -> bool {
+    pub fn is_passing(&self) -> bool {
         matches!(self, Self::Deferred(_) | Self::Connection(_) | Self::TimedOut)
     }
 }

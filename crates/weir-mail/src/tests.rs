@@ -83,7 +83,7 @@ async fn counts(port: u16, pace: Pace) -> MailCounts {
     assert!(mailer.send(mail("mail_1")));
     let relay = Relay::parse(&format!("smtp://127.0.0.1:{port}"), FROM).expect("a relay");
     let stop = CancellationToken::new();
-    let task = tokio::spawn(outbox.deliver_at(pace, relay, stop.clone()));
+    let task = tokio::spawn(outbox.deliver_at(pace, Arc::new(relay), stop.clone()));
     let began = Instant::now();
     while mailer.counts().sent + mailer.counts().failed == 0 {
         assert!(began.elapsed() < Duration::from_secs(30), "{:?}", mailer.counts());

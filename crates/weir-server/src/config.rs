@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::Args;
 
+use self::control::PeopleSettings;
 pub use self::control::{
     ControlArgs, ControlSettings, jwt_key_of_environment, signing_keys, webhook_key_of_environment,
 };
@@ -91,10 +92,12 @@ impl Settings {
         let listener = problems.listener(&args.listener);
         let drain = problems.drain(&args.listener.drain_ms);
         // The settings of a plane that does not run are checked too.
-        let mail = args.mail.parse(&mut problems);
+        let dashboard_url = args.mail.origin(&mut problems);
+        let mail = args.mail.parse(&mut problems, dashboard_url.clone());
         let oidc = args.oidc.parse(&mut problems, args.mail.dashboard_url.as_deref());
         let shared = (listener.clone(), plane(database_url), redis.clone());
-        let control = args.control.parse(&mut problems, runs_control, shared, mail, oidc);
+        let people = PeopleSettings { mail, dashboard_url, oidc };
+        let control = args.control.parse(&mut problems, runs_control, shared, people);
         let shared = (listener.clone(), plane(gate_database_url), redis);
         let reach = control.as_ref().map(|control| control.webhook_reach).unwrap_or_default();
         let gate = args.gate.parse(&mut problems, shared, redis_budget, reach);

@@ -234,6 +234,7 @@ fn control_settings(
     addresses: &Addresses,
     listen: SocketAddr,
 ) -> anyhow::Result<ControlSettings> {
+    let (mail, dashboard_url) = args.mail.parse_for(&addresses.control)?;
     Ok(ControlSettings {
         listen,
         listener: ListenerSettings::of_one_machine(),
@@ -246,7 +247,8 @@ fn control_settings(
         // The receivers of a developer run on this machine too.
         webhook_reach: weir_webhook::Reach::Anywhere,
         gate_origins: addresses.gates.clone(),
-        mail: args.mail.parse_for(&addresses.control)?,
+        mail,
+        dashboard_url,
         oidc: args.oidc.parse_for(&addresses.control)?,
     })
 }

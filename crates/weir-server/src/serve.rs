@@ -176,8 +176,9 @@ pub fn start_control(
     running.spawn_with_handles("batcher of the tester", batcher);
     let mail = settings.mail.map(|mail| {
         let (mailer, outbox) = Mailer::new();
-        running.spawn("mail", outbox.deliver(mail.relay, running.stop.clone()));
-        MailParts { mailer, dashboard_url: mail.dashboard_url }
+        let relay = Arc::new(mail.relay);
+        running.spawn("mail", outbox.deliver(Arc::clone(&relay), running.stop.clone()));
+        MailParts { mailer, relay, dashboard_url: mail.dashboard_url }
     });
     let state = ControlState::new(ControlParts {
         store,
@@ -196,6 +197,7 @@ pub fn start_control(
                 .context("prepare sending to webhooks")?,
         },
         mail,
+        dashboard_url: settings.dashboard_url,
         provider: settings.oidc.map(|oidc| ProviderParts { name: oidc.name, oidc: oidc.provider }),
         limiter,
         deferred: DeferredJobs::new(deferred_redis),

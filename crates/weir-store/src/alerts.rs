@@ -1,5 +1,6 @@
 //! Alerts, and the firings already sent in their periods.
 
+mod end;
 mod row;
 
 use serde_json::Value;
@@ -303,7 +304,7 @@ impl<'t> Alerts<'t> {
                 RETURNING mark
             ),
             noted AS (
-                UPDATE alerts SET fired_at = $5
+                UPDATE alerts SET fired_at = $5, firing_since = coalesce(firing_since, $5)
                 WHERE tenant_id = $1 AND id = $2 AND EXISTS (SELECT FROM fired)
             )
             SELECT mark FROM fired",
@@ -316,6 +317,31 @@ impl<'t> Alerts<'t> {
         .fetch_all(self.conn)
         .await?;
         Ok(fired)
+    }
+
+    /// Mutes an alert until a time, or ends that. `None` if the tenant has no such alert.
+    pub async fn mute(
+        self,
+        tenant_id: TenantId,
+        id: AlertId,
+        until: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Result<Option<AlertRow>, StoreError> {
+        query_alerts!(
+            "-- alerts.mute
+            UPDATE alerts SET muted_until = $3, updated_at = $4
+            WHERE tenant_id = $1 AND id = $2
+            RETURNING",
+            "",
+            uuid(tenant_id.to_u128()),
+            uuid(id.to_u128()),
+            until.map(stored),
+            stored(now),
+        )
+        .fetch_optional(self.conn)
+        .await?
+        .map(AlertRow::try_from)
+        .transpose()
     }
 
     /// Deletes up to `most` firings of all tenants that expired before `until`. Returns the number of deleted rows.

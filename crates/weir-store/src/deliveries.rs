@@ -5,6 +5,7 @@ mod row;
 
 use weir_domain::id::{DeliveryId, TenantId, WebhookId};
 use weir_domain::time::Timestamp;
+use weir_domain::webhook::WebhookKind;
 
 use crate::connection::PooledConnection;
 use crate::convert::{all, signed, stored, timestamp, unsigned, uuid};
@@ -46,14 +47,18 @@ pub struct Due {
 pub struct Sending {
     /// The webhook to deliver to.
     pub webhook_id: WebhookId,
-    /// The webhook's URL.
-    pub url: String,
+    /// The webhook's kind.
+    pub webhook_kind: WebhookKind,
+    /// The webhook's URL; `None` for e-mail.
+    pub url: Option<String>,
     /// Whether the webhook is enabled.
     pub enabled: bool,
     /// The webhook's sealed secret.
-    pub secret: Vec<u8>,
+    pub secret: Option<Vec<u8>>,
     /// The secret before the last rotation, while both sign.
     pub previous: Option<PreviousSecret>,
+    /// The kind of event.
+    pub kind: String,
     /// The body to send.
     pub payload: String,
     /// The number of attempts so far.
@@ -235,11 +240,13 @@ impl<'t> Deliveries<'t> {
             "-- deliveries.sending
             SELECT
                 w.id,
+                w.kind AS webhook_kind,
                 w.url,
                 w.enabled,
                 w.secret,
                 w.previous_secret,
                 w.previous_expires_at,
+                d.kind,
                 d.payload,
                 d.attempts
             FROM webhook_deliveries d
@@ -250,8 +257,13 @@ impl<'t> Deliveries<'t> {
         )
         .fetch_optional(self.conn)
         .await?;
-        Ok(row.map(|row| Sending {
+        let Some(row) = row else { return Ok(None) };
+        let webhook_kind = WebhookKind::parse(&row.webhook_kind).ok_or_else(|| {
+            StoreError::corrupt(format!("a webhook of kind {}", row.webhook_kind))
+        })?;
+        Ok(Some(Sending {
             webhook_id: WebhookId::from_u128(row.id.as_u128()),
+            webhook_kind,
             url: row.url,
             enabled: row.enabled,
             secret: row.secret,
@@ -259,9 +271,38 @@ impl<'t> Deliveries<'t> {
                 .previous_secret
                 .zip(row.previous_expires_at)
                 .map(|(secret, at)| PreviousSecret { secret, expires_at: timestamp(at) }),
+            kind: row.kind,
             payload: row.payload,
             attempts: count(row.attempts),
         }))
+    }
+
+    /// Gives up the pending deliveries of a webhook whose body contains `text`, because a later message says that they no longer
+    /// hold. An attempt in progress changes them no more.
+    pub async fn supersede(
+        self,
+        tenant_id: TenantId,
+        webhook_id: WebhookId,
+        text: &str,
+    ) -> Result<(), StoreError> {
+        sqlx::query!(
+            "-- deliveries.supersede
+            UPDATE webhook_deliveries
+            SET
+                state = 'failed',
+                leased_until = NULL,
+                error = 'not sent: the condition ended before an attempt succeeded'
+            WHERE tenant_id = $1
+                AND webhook_id = $2
+                AND state = 'pending'
+                AND strpos(payload, $3) > 0",
+            uuid(tenant_id.to_u128()),
+            uuid(webhook_id.to_u128()),
+            text,
+        )
+        .execute(self.conn)
+        .await?;
+        Ok(())
     }
 
     /// Records the result of an attempt.

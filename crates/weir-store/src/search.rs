@@ -61,7 +61,7 @@ impl<'t> Search<'t> {
             )
             UNION ALL
             (
-                SELECT 'webhook', id, name, CASE WHEN $4 THEN url ELSE '' END
+                SELECT 'webhook', id, name, CASE WHEN $4 THEN coalesce(url, '') ELSE '' END
                 FROM webhooks
                 WHERE tenant_id = $1 AND (
                     strpos(lower(name), lower($2)) > 0

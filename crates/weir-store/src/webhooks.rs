@@ -6,9 +6,10 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 use weir_domain::id::{TenantId, WebhookId};
 use weir_domain::time::Timestamp;
+use weir_domain::webhook::WebhookKind;
 
 use crate::connection::PooledConnection;
-use crate::convert::{stored, timestamp, unsigned, uuid};
+use crate::convert::{all, stored, timestamp, unsigned, uuid};
 use crate::error::StoreError;
 use crate::page::{Listing, Page};
 
@@ -19,8 +20,8 @@ pub use health::WebhookHealth;
 pub struct NewWebhook {
     /// The id and the editable fields.
     pub write: WebhookWrite,
-    /// The sealed secret.
-    pub secret: Vec<u8>,
+    /// The kind, which never changes.
+    pub kind: WebhookKind,
     /// The creator: an e-mail address, or `key` and the key's name.
     pub created_by: String,
 }
@@ -34,10 +35,14 @@ pub struct WebhookWrite {
     pub tenant_id: TenantId,
     /// The display name.
     pub name: String,
-    /// The URL to send to.
-    pub url: String,
+    /// The URL to send to; `None` for e-mail.
+    pub url: Option<String>,
+    /// The addresses of e-mail.
+    pub addresses: Vec<String>,
     /// Whether deliveries are sent.
     pub enabled: bool,
+    /// A sealed secret. With `None`, a stored one stays.
+    pub secret: Option<Vec<u8>>,
     /// The current time.
     pub now: Timestamp,
 }
@@ -66,12 +71,16 @@ pub struct WebhookRow {
     pub tenant_id: TenantId,
     /// The display name.
     pub name: String,
-    /// The URL to send to.
-    pub url: String,
+    /// The kind.
+    pub kind: WebhookKind,
+    /// The URL to send to; `None` for e-mail.
+    pub url: Option<String>,
+    /// The addresses of e-mail.
+    pub addresses: Vec<String>,
     /// Whether deliveries are sent.
     pub enabled: bool,
-    /// The sealed secret.
-    pub secret: Vec<u8>,
+    /// The sealed secret: of signatures, or the routing key of PagerDuty.
+    pub secret: Option<Vec<u8>>,
     /// The secret before the last rotation, while both sign.
     pub previous: Option<PreviousSecret>,
     /// The creator: an e-mail address, or `key` and the key's name.
@@ -82,7 +91,7 @@ pub struct WebhookRow {
     pub updated_at: Timestamp,
 }
 
-/// The part of a webhook that is needed to send to it.
+/// The part of a standard webhook that is needed to send to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookTarget {
     /// The webhook's id.
@@ -110,9 +119,11 @@ struct Row {
     tenant_id: Uuid,
     id: Uuid,
     name: String,
-    url: String,
+    kind: String,
+    url: Option<String>,
+    addresses: Vec<String>,
     enabled: bool,
-    secret: Vec<u8>,
+    secret: Option<Vec<u8>>,
     previous_secret: Option<Vec<u8>>,
     previous_expires_at: Option<OffsetDateTime>,
     created_by: String,
@@ -130,7 +141,9 @@ macro_rules! query_webhooks {
                 tenant_id,
                 id,
                 name,
+                kind,
                 url,
+                addresses,
                 enabled,
                 secret,
                 previous_secret,
@@ -158,34 +171,38 @@ impl<'t> Webhooks<'t> {
 
     /// Inserts a webhook.
     pub async fn insert(self, new: &NewWebhook) -> Result<WebhookRow, StoreError> {
-        let row = query_webhooks!(
+        query_webhooks!(
             "-- webhooks.insert
             INSERT INTO webhooks (
                 tenant_id,
                 id,
                 name,
+                kind,
                 url,
+                addresses,
                 enabled,
                 secret,
                 created_by,
                 created_at,
                 updated_at
             )
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)
             RETURNING",
             "",
             uuid(new.write.tenant_id.to_u128()),
             uuid(new.write.id.to_u128()),
             new.write.name,
-            new.write.url,
+            new.kind.as_str(),
+            new.write.url.as_deref(),
+            &new.write.addresses,
             new.write.enabled,
-            new.secret,
+            new.write.secret.as_deref(),
             new.created_by,
             stored(new.write.now),
         )
         .fetch_one(self.conn)
-        .await?;
-        Ok(row.into())
+        .await?
+        .try_into()
     }
 
     /// Returns the webhook with this id.
@@ -204,7 +221,7 @@ impl<'t> Webhooks<'t> {
         )
         .fetch_optional(self.conn)
         .await?;
-        Ok(row.map(Into::into))
+        row.map(WebhookRow::try_from).transpose()
     }
 
     /// Returns the number of webhooks of a tenant.
@@ -238,16 +255,22 @@ impl<'t> Webhooks<'t> {
         )
         .fetch_all(self.conn)
         .await?;
-        Ok(page.listing(rows.into_iter().map(Into::into).collect()))
+        Ok(page.listing(all(rows)?))
     }
 
-    /// Returns what a gate needs to send to the webhooks of a tenant.
+    /// Returns what a gate needs to send to the standard webhooks of a tenant.
     pub async fn targets(self, tenant_id: TenantId) -> Result<Vec<WebhookTarget>, StoreError> {
         let rows = sqlx::query!(
-            "-- webhooks.targets
-            SELECT id, url, enabled, secret, previous_secret, previous_expires_at
+            r#"-- webhooks.targets
+            SELECT
+                id,
+                url AS "url!",
+                enabled,
+                secret AS "secret!",
+                previous_secret,
+                previous_expires_at
             FROM webhooks
-            WHERE tenant_id = $1",
+            WHERE tenant_id = $1 AND kind = 'standard'"#,
             uuid(tenant_id.to_u128()),
         )
         .fetch_all(self.conn)
@@ -270,23 +293,31 @@ impl<'t> Webhooks<'t> {
         let row = query_webhooks!(
             "-- webhooks.update
             UPDATE webhooks
-            SET name = $3, url = $4, enabled = $5, updated_at = $6
+            SET
+                name = $3,
+                url = $4,
+                addresses = $5,
+                enabled = $6,
+                secret = coalesce($7, secret),
+                updated_at = $8
             WHERE tenant_id = $1 AND id = $2
             RETURNING",
             "",
             uuid(write.tenant_id.to_u128()),
             uuid(write.id.to_u128()),
             write.name,
-            write.url,
+            write.url.as_deref(),
+            &write.addresses,
             write.enabled,
+            write.secret.as_deref(),
             stored(write.now),
         )
         .fetch_optional(self.conn)
         .await?;
-        Ok(row.map(Into::into))
+        row.map(WebhookRow::try_from).transpose()
     }
 
-    /// Gives a webhook a new secret. The old one signs as well until the overlap ends.
+    /// Gives a standard webhook a new secret. The old one signs as well until the overlap ends.
     pub async fn rotate(
         self,
         rotation: &WebhookRotation,
@@ -299,7 +330,7 @@ impl<'t> Webhooks<'t> {
                 previous_expires_at = $4,
                 secret = $3,
                 updated_at = $5
-            WHERE tenant_id = $1 AND id = $2
+            WHERE tenant_id = $1 AND id = $2 AND kind = 'standard'
             RETURNING",
             "",
             uuid(rotation.tenant_id.to_u128()),
@@ -310,7 +341,7 @@ impl<'t> Webhooks<'t> {
         )
         .fetch_optional(self.conn)
         .await?;
-        Ok(row.map(Into::into))
+        row.map(WebhookRow::try_from).transpose()
     }
 
     /// Deletes a webhook and its deliveries. Refused while alerts use it.
@@ -329,18 +360,24 @@ impl<'t> Webhooks<'t> {
         )
         .fetch_optional(self.conn)
         .await?;
-        Ok(row.map(Into::into))
+        row.map(WebhookRow::try_from).transpose()
     }
 }
 
-impl From<Row> for WebhookRow {
-    fn from(row: Row) -> Self {
+impl TryFrom<Row> for WebhookRow {
+    type Error = StoreError;
+
+    fn try_from(row: Row) -> Result<Self, StoreError> {
+        let kind = WebhookKind::parse(&row.kind)
+            .ok_or_else(|| StoreError::corrupt(format!("a webhook of kind {}", row.kind)))?;
         let previous = row.previous_secret.zip(row.previous_expires_at);
-        Self {
+        Ok(Self {
             id: WebhookId::from_u128(row.id.as_u128()),
             tenant_id: TenantId::from_u128(row.tenant_id.as_u128()),
             name: row.name,
+            kind,
             url: row.url,
+            addresses: row.addresses,
             enabled: row.enabled,
             secret: row.secret,
             previous: previous
@@ -348,6 +385,6 @@ impl From<Row> for WebhookRow {
             created_by: row.created_by,
             created_at: timestamp(row.created_at),
             updated_at: timestamp(row.updated_at),
-        }
+        })
     }
 }

@@ -32,7 +32,8 @@ pub struct Message<'a> {
     pub timestamp_s: u64,
     /// The body, in JSON.
     pub body: &'a str,
-    /// The secrets that sign the message; two during a rotation.
+    /// The secrets that sign the message; two during a rotation. Without any, the message has no signature, id and time: its
+    /// receiver knows another form.
     pub secrets: &'a [WebhookSecret],
 }
 
@@ -136,13 +137,18 @@ fn headers(message: &Message<'_>) -> HeaderMap {
     let signatures: Vec<String> = message.secrets.iter().map(sign).collect();
     let value = |text: &str| HeaderValue::from_str(text).expect("ids and base64 are ASCII");
     let own = HeaderName::from_static;
-    HeaderMap::from_iter([
+    let mut headers = HeaderMap::from_iter([
         (CONTENT_TYPE, HeaderValue::from_static("application/json")),
         (USER_AGENT, HeaderValue::from_static(concat!("Weir/", env!("CARGO_PKG_VERSION")))),
-        (own("webhook-id"), value(message.id)),
-        (own("webhook-timestamp"), value(&message.timestamp_s.to_string())),
-        (own("webhook-signature"), value(&signatures.join(" "))),
-    ])
+    ]);
+    if !signatures.is_empty() {
+        headers.extend([
+            (own("webhook-id"), value(message.id)),
+            (own("webhook-timestamp"), value(&message.timestamp_s.to_string())),
+            (own("webhook-signature"), value(&signatures.join(" "))),
+        ]);
+    }
+    headers
 }
 
 /// Reads the status and the beginning of the body. A body that ends early is no error.

@@ -71,12 +71,28 @@ pub struct Alert {
     pub edited: bool,
     /// The time of the last announcement; null if there was none.
     pub fired_at: Option<DateTime>,
+    /// The time of the first announcement since the condition last ended; null if it does not hold.
+    #[serde(default)]
+    pub firing_since: Option<DateTime>,
+    /// The time until which the alert announces nothing; null or past if it is not muted.
+    #[serde(default)]
+    pub muted_until: Option<DateTime>,
     /// The person or key that created it.
     pub created_by: String,
     /// The time of creation.
     pub created_at: DateTime,
     /// The time of the last change.
     pub updated_at: DateTime,
+}
+
+/// `POST /tenants/{tenant}/alerts/{alert}/mute`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct MuteBody {
+    /// The time for which the alert announces nothing, in seconds; 0 ends it.
+    #[cfg_attr(feature = "openapi", schema(example = 3600))]
+    pub for_s: u32,
 }
 
 impl AlertBody {

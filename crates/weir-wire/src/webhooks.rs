@@ -3,8 +3,25 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use weir_domain::webhook;
 
 use crate::time::DateTime;
+
+/// The form of the messages of a webhook.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum WebhookKind {
+    /// JSON of Weir, signed as Standard Webhooks specifies.
+    #[default]
+    Standard,
+    /// The JSON of Slack's incoming webhooks.
+    Slack,
+    /// Events of PagerDuty's Events API v2.
+    Pagerduty,
+    /// E-mail, over the SMTP server of the operator.
+    Email,
+}
 
 /// A webhook in a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,12 +31,25 @@ pub struct WebhookBody {
     /// A name that people recognise the webhook by.
     #[cfg_attr(feature = "openapi", schema(example = "on call", min_length = 1, max_length = 100))]
     pub name: String,
-    /// The URL of the receiver: `https`, on the public internet, port 443 or one from 1024 up.
+    /// The form of the messages. It cannot be changed.
+    #[serde(default)]
+    pub kind: WebhookKind,
+    /// `standard`, `slack`: the URL of the receiver: `https`, on the public internet, port 443 or one from 1024 up. `pagerduty`: only
+    /// for another region; the default is `https://events.pagerduty.com/v2/enqueue`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "openapi",
         schema(example = "https://hooks.example.com/weir", max_length = 2000)
     )]
-    pub url: String,
+    pub url: Option<String>,
+    /// `pagerduty`: the integration key of a service, 32 letters and digits. It is stored encrypted and never shown. Without it, a
+    /// change keeps the stored one, unless the URL changes too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    pub routing_key: Option<RoutingKey>,
+    /// `email`: the recipients, 1 to 10. Each gets a message of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub addresses: Vec<String>,
     /// Whether messages are sent. Messages that fall due while this is false count as failed.
     #[serde(default = "yes")]
     #[cfg_attr(feature = "openapi", schema(default = true))]
@@ -34,8 +64,12 @@ pub struct Webhook {
     pub id: String,
     /// A name that people recognise the webhook by.
     pub name: String,
-    /// The URL of the receiver.
-    pub url: String,
+    /// The form of the messages.
+    pub kind: WebhookKind,
+    /// The URL of the receiver; null for `email`.
+    pub url: Option<String>,
+    /// `email`: the recipients.
+    pub addresses: Vec<String>,
     /// Whether messages are sent.
     pub enabled: bool,
     /// After a rotation: the time until which the previous secret also signs.
@@ -71,9 +105,14 @@ pub struct WebhookHealth {
 pub struct IssuedWebhook {
     /// The webhook.
     pub webhook: Webhook,
-    /// `whsec_…`: the secret that verifies signatures. It cannot be shown again.
-    pub secret: ShownSecret,
+    /// `whsec_…`: the secret that verifies signatures. It cannot be shown again. Null unless the kind is `standard`.
+    pub secret: Option<ShownSecret>,
 }
+
+/// A routing key of PagerDuty. `Debug` hides it.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RoutingKey(pub String);
 
 /// The secret that signs messages. `Debug` hides it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,9 +137,9 @@ pub struct RotateWebhook {
 pub enum DeliveryState {
     /// The delivery waits for its next attempt.
     Pending,
-    /// The receiver answered with a status from 200 to 299.
+    /// The receiver answered with a status from 200 to 299, or the SMTP server accepted the message.
     Delivered,
-    /// There are no more attempts, or the webhook was disabled.
+    /// There are no more attempts, the webhook was disabled, or the SMTP server refused the message for good.
     Failed,
 }
 
@@ -110,9 +149,10 @@ pub enum DeliveryState {
 pub struct Delivery {
     /// `delivery_…`; the header `webhook-id` of every attempt.
     pub id: String,
-    /// The kind of message: `alert.quota`, `alert.denial_share` or `webhook.test`.
+    /// The kind of message: `alert.quota`, `alert.denial_share`, `alert.resolved` or `webhook.test`.
     pub kind: String,
-    /// The body, exactly as it is signed and sent.
+    /// The body, exactly as it is signed and sent. `pagerduty`: without the routing key. `email`: the recipient, the subject and the
+    /// text in JSON.
     pub payload: String,
     /// The state of the delivery.
     pub state: DeliveryState,
@@ -122,7 +162,7 @@ pub struct Delivery {
     pub next_at: Option<DateTime>,
     /// The time of the last attempt; null if there was none.
     pub attempted_at: Option<DateTime>,
-    /// The status of the last answer.
+    /// The status of the last answer; of an SMTP server, its code.
     pub response_status: Option<u16>,
     /// The first 1024 bytes of the last answer.
     pub response: Option<String>,
@@ -132,6 +172,34 @@ pub struct Delivery {
     pub took_ms: Option<u64>,
     /// The time of the announcement.
     pub created_at: DateTime,
+}
+
+impl From<WebhookKind> for webhook::WebhookKind {
+    fn from(kind: WebhookKind) -> Self {
+        match kind {
+            WebhookKind::Standard => Self::Standard,
+            WebhookKind::Slack => Self::Slack,
+            WebhookKind::Pagerduty => Self::Pagerduty,
+            WebhookKind::Email => Self::Email,
+        }
+    }
+}
+
+impl From<webhook::WebhookKind> for WebhookKind {
+    fn from(kind: webhook::WebhookKind) -> Self {
+        match kind {
+            webhook::WebhookKind::Standard => Self::Standard,
+            webhook::WebhookKind::Slack => Self::Slack,
+            webhook::WebhookKind::Pagerduty => Self::Pagerduty,
+            webhook::WebhookKind::Email => Self::Email,
+        }
+    }
+}
+
+impl fmt::Debug for RoutingKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RoutingKey(…)")
+    }
 }
 
 impl fmt::Debug for ShownSecret {

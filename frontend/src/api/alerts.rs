@@ -1,7 +1,7 @@
 //! Alerts, webhooks and webhook deliveries.
 
 use gloo_net::http::Method;
-use weir_wire::alerts::{Alert, AlertBody};
+use weir_wire::alerts::{Alert, AlertBody, MuteBody};
 use weir_wire::backtest::{BacktestAnswer, BacktestBody};
 use weir_wire::deferred::{DeadLetter, DeferredUse};
 use weir_wire::page::Page;
@@ -35,6 +35,11 @@ impl Api {
 
     pub fn delete_alert(self, tenant: &str, id: &str) -> Answer<()> {
         self.call(Call::new(Method::DELETE, format!("/tenants/{tenant}/alerts/{id}")))
+    }
+
+    /// Mutes an alert for a time; 0 ends that.
+    pub fn mute_alert(self, tenant: &str, id: &str, for_s: u32) -> Answer<Alert> {
+        self.create(format!("/tenants/{tenant}/alerts/{id}/mute"), &MuteBody { for_s })
     }
 
     /// When an alert would have fired. Nothing is sent or stored.

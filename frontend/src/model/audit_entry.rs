@@ -45,6 +45,7 @@ pub fn sentence(entry: &AuditEntry, name: &dyn Fn(&str) -> Option<String>) -> St
         "alert.create" => "created alert",
         "alert.update" => "changed alert",
         "alert.delete" => "deleted alert",
+        "alert.mute" => "muted or unmuted alert",
         "webhook.create" => "created webhook",
         "webhook.update" => "changed webhook",
         "webhook.rotate" => "rotated the secret of webhook",

@@ -88,7 +88,7 @@ pub fn Alerts() -> impl IntoView {
             <RoleButton role=Role::Admin text="New webhook" on_press=move |()| new_webhook.set(true) />
             {new_alert}
         </PageHeader>
-        <Drawer title="New webhook" open=new_webhook><WebhookForm state /></Drawer>
+        <Drawer title="New webhook" open=new_webhook><WebhookForm state created=Callback::new(move |()| new_webhook.set(false)) /></Drawer>
         <RequireRole role=Role::Admin reason_shown=true>{secret}</RequireRole>
         {show_shaped(page_data, Skeleton::Table, move |data| view! { <Content data state /> })}
         {log}
@@ -148,7 +148,7 @@ fn Content(data: PageData, state: AlertsState) -> impl IntoView {
     if data.webhooks.is_empty() {
         return view! {
             <Empty title="No webhooks yet">
-                <p>"Alerts are sent to webhooks, as signed POST requests to your URL. Create a webhook first. "<GuideLink page="alerts" text="About alerts" /></p>
+                <p>"Alerts are sent to webhooks: signed POST requests to your URL, messages in Slack, incidents in PagerDuty, or e-mail. Create a webhook first. "<GuideLink page="alerts" text="About alerts" /></p>
             </Empty>
         }
         .into_any();
@@ -163,7 +163,7 @@ fn Content(data: PageData, state: AlertsState) -> impl IntoView {
         None => "New alert".to_owned(),
         Some(alert) => format!("Change {}", alert.body.name),
     };
-    let table = alert_table(alerts, &webhooks, rules.all, state);
+    let table = alert_table(alerts.clone(), &webhooks, rules.all, state);
     view! {
         <Failing webhooks=webhooks.clone() state />
         <Drawer title=Signal::derive(title) open=state.form_open>
@@ -171,7 +171,7 @@ fn Content(data: PageData, state: AlertsState) -> impl IntoView {
         </Drawer>
         {table}
         <h2>"Webhooks"</h2>
-        <WebhookTable webhooks state />
+        <WebhookTable webhooks alerts state />
     }
     .into_any()
 }

@@ -31,6 +31,8 @@ try {
         await failure(page, shoot);
         await rotate(page);
         await editWebhook(page, shoot);
+        await slack(page, shoot);
+        await mute(page);
     });
     await scenario("alerts of a viewer", async ({ page, shoot }) => {
         const viewer = await colleague(owner, "alerts-viewer", "viewer");
@@ -100,15 +102,15 @@ async function makeAlert(page, shoot) {
 async function firesOnce(page, secret, shoot) {
     for (let at = 0; at < 3; at += 1) await check(stack.gates[0], key.secret, { attributes: {} });
     await page.getByRole("button", { name: "Create alert" }).click();
-    await row(page, "nearly used up").waitFor();
+    await alertRow(page).waitFor();
     const message = await receiver.next();
     signed(message, secret);
     const event = JSON.parse(message.body);
     assert.equal(event.type, "alert.quota");
     assert.deepEqual([event.data.threshold_percent, event.data.used, event.data.limit], [60, 3, 5]);
     // The page shows it by itself, and so does the overview.
-    await row(page, "nearly used up").getByText("Fired", { exact: true }).waitFor(LATER);
-    await row(page, "nearly used up").getByText(/^(just now|\d+ s ago)$/).waitFor();
+    await alertRow(page).getByText("Fired", { exact: true }).waitFor(LATER);
+    await alertRow(page).getByText(/^(just now|\d+ s ago)$/).waitFor();
     await page.getByRole("link", { name: "Overview", exact: true }).click();
     await page.getByRole("region", { name: "State" }).getByText(/^Alerts fired: nearly used up/).waitFor(LATER);
     await shoot("overview-alert");
@@ -124,8 +126,10 @@ async function edit(page, shoot) {
     await page.getByRole("dialog", { name: "Change nearly used up" }).waitFor();
     await page.getByLabel("Enabled").uncheck();
     await page.getByRole("button", { name: "Save alert" }).click();
-    await row(page, "nearly used up").getByText("Off", { exact: true }).waitFor();
+    await alertRow(page).getByText("Off", { exact: true }).waitFor();
     await shoot("alerts-list");
+    // An alert that is disabled while it fires announces its end.
+    await receiver.nextOf(({ body }) => JSON.parse(body).type === "alert.resolved");
 }
 
 /** Two of ten more checks are allowed, so eight of thirteen were denied. A changed condition is tested again by itself. */
@@ -228,12 +232,49 @@ async function editWebhook(page, shoot) {
     await receiver.nextOf(({ url }) => url === "/hook?team=night");
 }
 
+/** A webhook for people has no secret to show. Its test is a sentence, and the table says which alerts it gets. */
+async function slack(page, shoot) {
+    await page.getByRole("button", { name: "New webhook" }).click();
+    const form = page.getByRole("dialog", { name: "New webhook" });
+    await form.getByLabel("Webhook name").fill("ops");
+    await form.getByLabel("Kind").selectOption({ label: "E-mail" });
+    await form.getByLabel("Recipients").waitFor();
+    await form.getByLabel("Kind").selectOption({ label: "PagerDuty" });
+    await form.getByLabel("Integration key").fill("short");
+    await form.getByText("Must be 32 letters and digits").waitFor();
+    await form.getByLabel("Kind").selectOption({ label: "Slack" });
+    await form.getByLabel("URL").fill(`${receiver.url}?slack`);
+    await shoot("alerts-webhook-slack");
+    await form.getByRole("button", { name: "Create webhook" }).click();
+    await form.waitFor({ state: "detached" });
+    const webhooks = page.getByRole("region", { name: "Webhooks" });
+    await webhooks.getByRole("row").filter({ hasText: "ops" }).getByText("None", { exact: true }).waitFor();
+    await webhooks.getByRole("row").filter({ hasText: "night shift" }).getByText("nearly used up").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Rotate ops" }).count(), 0);
+    await page.getByRole("button", { name: "Send a test event to ops" }).click();
+    const message = await receiver.nextOf(({ url }) => url === "/hook?slack");
+    assert.equal(JSON.parse(message.body).text.split("\n")[0], "*Test*: Test of the webhook ops: nothing is wrong");
+    assert.equal(message.headers["webhook-signature"], undefined);
+}
+
+async function mute(page) {
+    await page.getByRole("button", { name: "Mute nearly used up for an hour" }).click();
+    await page.getByText("Muted until").waitFor();
+    await page.getByRole("button", { name: "Unmute nearly used up" }).click();
+    await page.getByText("Muted until").waitFor({ state: "detached" });
+}
+
 /** Verifies the signature as the documentation describes. */
 function signed({ headers, body }, secret) {
     const key = Buffer.from(secret.slice("whsec_".length), "base64");
     const text = `${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${body}`;
     const expected = `v1,${createHmac("sha256", key).update(text).digest("base64")}`;
     assert.equal(headers["webhook-signature"], expected);
+}
+
+/** The row of the alert, whose name is in the row of its webhook too. */
+function alertRow(page) {
+    return page.getByRole("region", { name: "Alerts", exact: true }).getByRole("row", { name: "nearly used up" });
 }
 
 function row(page, name) {

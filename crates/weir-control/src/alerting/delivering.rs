@@ -5,10 +5,15 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use weir_domain::id::DeliveryId;
 use weir_domain::time::Timestamp;
-use weir_store::{Attempted, DeliveryState, Due, Scope, Sending, StoreError};
-use weir_webhook::{Attempt, Message, WebhookSecret, webhook_owner};
+use weir_domain::webhook::WebhookKind;
+use weir_store::{Attempted, DeliveryState, Due, NewDelivery, Scope, Sending, StoreError};
+use weir_webhook::Attempt;
 
+use crate::alerting::attempting::attempt;
+use crate::alerting::message::TEST;
+use crate::alerting::outgoing;
 use crate::meters::BackgroundTask;
 use crate::state::ControlState;
 
@@ -96,49 +101,44 @@ async fn send(control: &ControlState, due: Due) -> Result<(), StoreError> {
     control.meters().delivered(attempted.state);
     let mut tx = control.store.begin("deliveries.attempted", scope).await?;
     tx.deliveries().attempted(due, &attempted).await?;
+    if let Some(new) = end_of_test(control, due, &sending, attempted.state) {
+        tx.deliveries().insert(&new).await?;
+    }
     tx.commit().await
 }
 
-/// Makes one attempt, or returns the reason why it cannot be made.
-async fn attempt(
+/// The delivery that ends the incident of a test of PagerDuty, once it is there.
+fn end_of_test(
     control: &ControlState,
     due: Due,
     sending: &Sending,
-) -> Result<Attempt, &'static str> {
-    if !sending.enabled {
-        return Err("the webhook is switched off");
+    state: DeliveryState,
+) -> Option<NewDelivery> {
+    let is_test = sending.webhook_kind == WebhookKind::Pagerduty && sending.kind == TEST;
+    if !is_test || state != DeliveryState::Delivered {
+        return None;
     }
-    let now = control.clock.now();
-    let owner = webhook_owner(due.tenant_id, sending.webhook_id);
-    let open = |sealed: &[u8]| {
-        WebhookSecret::of_bytes(&control.webhooks.sealing.open(&owner, sealed)?).ok()
-    };
-    let unknown = "the secret was sealed under a signing key that is gone: rotate the secret";
-    let mut secrets = vec![open(&sending.secret).ok_or(unknown)?];
-    let previous = sending.previous.iter().filter(|previous| previous.expires_at > now);
-    secrets.extend(previous.filter_map(|previous| open(&previous.secret)));
-    let id = due.id.to_string();
-    let message = Message {
-        id: &id,
-        timestamp_s: now.as_millis_u64() / 1000,
-        body: &sending.payload,
-        secrets: &secrets,
-    };
-    Ok(control.webhooks.sender.send(&sending.url, &message).await)
+    Some(NewDelivery {
+        id: control.id(DeliveryId::new),
+        tenant_id: due.tenant_id,
+        webhook_id: sending.webhook_id,
+        kind: TEST,
+        payload: outgoing::end_of_test(&sending.payload)?,
+        now: control.clock.now(),
+    })
 }
 
 /// The result of an attempt, and the time of the next one.
 fn attempted(
     control: &ControlState,
     sending: &Sending,
-    attempt: Result<Attempt, &'static str>,
+    attempt: Result<Attempt, String>,
 ) -> Attempted {
     let now = control.clock.now();
     let (attempt, pause_s) = match attempt {
         Ok(attempt) => (attempt, PAUSES_S.get(sending.attempts as usize)),
         Err(why) => {
-            let error = Some(why.to_owned());
-            (Attempt { status: None, response: String::new(), error, took_ms: 0 }, None)
+            (Attempt { status: None, response: String::new(), error: Some(why), took_ms: 0 }, None)
         }
     };
     let (state, next_at) = match pause_s {

@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use weir_domain::alert::reached;
 use weir_domain::algorithm::{Algorithm, Quota};
@@ -18,10 +17,9 @@ use weir_domain::overrides::{Active, Effect, override_keys};
 use weir_domain::rulebook::ActiveRule;
 use weir_domain::time::{Micros, Timestamp};
 use weir_store::{AlertRow, RuleRow, SKETCH_MS, Scope, TopFilter, Tx};
-use weir_wire::time::DateTime;
 
 use crate::alerting::finding::Finding;
-use crate::alerting::message::WebhookMessage;
+use crate::alerting::message::{AlertName, QuotaReached, RuleName, WebhookMessage};
 use crate::error::ControlError;
 use crate::rule_service::{active_rule, charge_of, inspect, spread_by, subject_digest, subject_of};
 use crate::state::ControlState;
@@ -166,16 +164,15 @@ fn finding(
     let subject = serde_json::to_string(level.subject).expect("texts serialise");
     let of = format!("{} {} {}", row.id, level.slot, start.as_millis());
     let marks = reached.iter().map(|&percent| mark(&of, percent, &subject)).collect();
-    let message = WebhookMessage::Quota(json!({
-        "alert": { "id": alert.id.to_string(), "name": alert.name },
-        "rule": { "id": row.id.to_string(), "namespace": row.namespace, "name": row.name },
-        "subject": level.subject,
-        "threshold_percent": highest,
-        "used": level.used,
-        "limit": limit,
-        "period": level.quota.calendar().period.as_str(),
-        "from": renews.then_some(DateTime(start)),
-        "to": renews.then_some(DateTime(end)),
-    }));
+    let message = WebhookMessage::Quota(QuotaReached {
+        alert: AlertName::of(alert),
+        rule: RuleName::of(row),
+        subject: level.subject.clone(),
+        threshold_percent: *highest,
+        used: level.used,
+        limit,
+        period: level.quota.calendar().period.as_str(),
+        between: renews.then_some((start, end)),
+    });
     Some(Finding { marks, expires_at: end, message })
 }

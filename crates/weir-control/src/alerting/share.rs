@@ -1,12 +1,10 @@
 //! The share of denied checks over whole minutes until now.
 
-use serde_json::json;
 use weir_store::{AlertRow, Resolution, Scope};
-use weir_wire::time::DateTime;
 
 use crate::alerting::denial_share::DenialShare;
 use crate::alerting::finding::Finding;
-use crate::alerting::message::WebhookMessage;
+use crate::alerting::message::{AlertName, RuleName, ShareReached, WebhookMessage};
 use crate::error::ControlError;
 use crate::state::ControlState;
 
@@ -30,18 +28,18 @@ pub(super) async fn findings(
     if !share.is_reached(checks) {
         return Ok(Vec::new());
     }
-    let message = WebhookMessage::DenialShare(json!({
-        "alert": { "id": alert.id.to_string(), "name": alert.name },
-        "rule": rule.map(|row| json!({
-            "id": row.id.to_string(), "namespace": row.namespace, "name": row.name,
-        })),
-        "namespace": filter.namespaces.iter().flatten().next(),
-        "denied": checks.denied,
-        "checks": checks.all,
-        "share_percent": share.share_percent,
-        "from": DateTime(from),
-        "to": DateTime(now),
-    }));
+    let message = WebhookMessage::DenialShare(ShareReached {
+        alert: AlertName::of(alert),
+        rule: rule.as_ref().map(RuleName::of),
+        namespace: filter.namespaces.into_iter().flatten().next(),
+        denied: checks.denied,
+        would_deny: checks.denied - counts.denied.min(checks.denied),
+        checks: checks.all,
+        share_percent: share.share_percent,
+        window_s: share.window_s,
+        from,
+        to: now,
+    });
     let mark = format!("share {} {}", share.share_percent, share.window_s);
     Ok(vec![Finding { marks: vec![mark], expires_at: share.silent_until(now), message }])
 }

@@ -6,10 +6,13 @@ use tokio_util::sync::CancellationToken;
 use weir_domain::alert::Condition;
 use weir_domain::id::{AlertId, TenantId};
 use weir_domain::time::Timestamp;
-use weir_store::{AlertRow, NewFirings, Scope, StoreError};
+use weir_domain::webhook::WebhookKind;
+use weir_store::{AlertRow, NewFirings, Scope, StoreError, WebhookRow};
 
+use crate::alerting::ending::announce_end;
 use crate::alerting::finding::Finding;
-use crate::alerting::{quota, share};
+use crate::alerting::message::WebhookMessage;
+use crate::alerting::{outgoing, quota, share};
 use crate::error::ControlError;
 use crate::meters::BackgroundTask;
 use crate::state::ControlState;
@@ -20,7 +23,7 @@ const EVERY: Duration = Duration::from_secs(5);
 const EVALUATE_EVERY_S: u32 = 30;
 /// The most alerts that are taken at once. They are evaluated one after the other, so that they do not slow requests down.
 const AT_ONCE: u32 = 50;
-/// The most findings that one evaluation of an alert announces. The next evaluations announce the rest.
+/// The most findings that one evaluation of an alert announces to a standard webhook. The next evaluations announce the rest.
 pub(super) const FINDINGS_AT_ONCE: usize = 20;
 
 /// Evaluates alerts until `stop`.
@@ -71,18 +74,30 @@ async fn evaluate(
     id: AlertId,
 ) -> Result<(), ControlError> {
     let mut tx = control.store.begin("alerts.evaluate", Scope::Tenant(tenant_id)).await?;
-    let Some(alert) = tx.alerts().find(tenant_id, id).await?.filter(|alert| alert.enabled) else {
+    let Some(alert) = tx.alerts().find(tenant_id, id).await? else { return Ok(()) };
+    let Some(webhook) = tx.webhooks().find(tenant_id, alert.webhook_id).await? else {
         return Ok(());
     };
     drop(tx);
     let findings = match &alert.condition {
+        _ if !alert.enabled => Vec::new(),
         Condition::Quota { rule_id, thresholds_percent } => {
             quota::findings(control, &alert, *rule_id, thresholds_percent).await?
         }
         Condition::DenialShare { .. } => share::findings(control, &alert).await?,
     };
-    for findings in findings.chunks(FINDINGS_AT_ONCE) {
-        if announce(control, &alert, findings).await? > 0 {
+    if findings.is_empty() && alert.firing_since.is_some() {
+        return announce_end(control, &alert, &webhook).await;
+    }
+    if alert.muted_until.is_some_and(|until| until > control.clock.now()) {
+        return Ok(());
+    }
+    let at_once = match webhook.kind {
+        WebhookKind::Standard => FINDINGS_AT_ONCE,
+        _ => findings.len().max(1),
+    };
+    for findings in findings.chunks(at_once) {
+        if announce(control, &alert, &webhook, findings).await? > 0 {
             break;
         }
     }
@@ -90,9 +105,12 @@ async fn evaluate(
 }
 
 /// Writes new findings to the outbox, in the transaction that records them as announced. Returns their number.
+///
+/// People who read the messages get one message about all of them.
 async fn announce(
     control: &ControlState,
     alert: &AlertRow,
+    webhook: &WebhookRow,
     findings: &[Finding],
 ) -> Result<usize, ControlError> {
     let now = control.clock.now();
@@ -107,17 +125,14 @@ async fn announce(
     };
     let mut tx = control.store.begin("alerts.announce", Scope::Tenant(alert.tenant_id)).await?;
     let fired = tx.alerts().fire(&firings).await?;
-    let mut announced = 0;
     // The last mark is announced; those before it are skipped.
-    for finding in findings
-        .iter()
-        .filter(|finding| finding.marks.last().is_some_and(|mark| fired.contains(mark)))
-    {
-        let new = finding.message.delivery(control, alert.tenant_id, alert.webhook_id, now);
-        tx.deliveries().insert(&new).await?;
-        announced += 1;
+    let is_new = |finding: &&Finding| finding.marks.last().is_some_and(|mark| fired.contains(mark));
+    let new: Vec<&WebhookMessage> =
+        findings.iter().filter(is_new).map(|finding| &finding.message).collect();
+    for delivery in outgoing::deliveries(control, webhook, &new, now) {
+        tx.deliveries().insert(&delivery).await?;
     }
     tx.commit().await?;
-    control.meters().alerted(alert.condition.kind(), announced);
-    Ok(announced)
+    control.meters().alerted(alert.condition.kind(), new.len());
+    Ok(new.len())
 }

@@ -21,7 +21,7 @@ pub(super) async fn webhook(plane: &Plane, member: &Member, receiver: &Receiver)
     made.text("/webhook/id")
 }
 
-async fn quota_rule(plane: &Plane, member: &Member, count_by: &[&str]) -> String {
+pub(super) async fn quota_rule(plane: &Plane, member: &Member, count_by: &[&str]) -> String {
     let limits = json!([{ "algorithm": "quota", "limit": 10, "period": "month" }]);
     let rule = json!({ "name": "monthly", "count_by": count_by, "limits": limits });
     plane.by(member, "POST", "rules").json(&rule).send().await.expect(201).text("/id")
@@ -40,7 +40,7 @@ async fn flush(plane: &Plane, member: &Member, rows: &[TallyRow], sketch: Option
     tx.commit().await.expect("commit");
 }
 
-async fn busy(plane: &Plane, member: &Member, rule: &str, users: &[&str]) {
+pub(super) async fn busy(plane: &Plane, member: &Member, rule: &str, users: &[&str]) {
     let entry = |user: &&str| SketchEntry {
         rule_id: rule.parse().expect("an id"),
         subject: json!({ "user": user }),
@@ -76,7 +76,7 @@ pub(super) async fn checks(
 }
 
 /// Evaluates due alerts and sends messages, after the usual pause.
-async fn evaluate_and_deliver(plane: &Plane) {
+pub(super) async fn evaluate_and_deliver(plane: &Plane) {
     plane.advance(31_000);
     evaluate_due(&plane.state).await.expect("evaluated");
     deliver_due(&plane.state).await.expect("sent");

@@ -187,6 +187,7 @@ fn reporting() -> BTreeMap<&'static str, For> {
         ("alerts_update", For::Members(Editor)),
         ("alerts_delete", For::Members(Editor)),
         ("alerts_backtest", For::Members(Viewer)),
+        ("alerts_mute", For::Members(Editor)),
     ])
 }
 
@@ -215,6 +216,7 @@ fn body(operation: &str, things: &Things) -> Option<Value> {
         "operator_enforcement_set" => json!({ "enforcement": "on" }),
         "keys_create" => json!({ "name": "k", "scopes": ["read"] }),
         "keys_rotate" | "webhooks_rotate" => json!({ "overlap_s": 5 }),
+        "alerts_mute" => json!({ "for_s": 5 }),
         "rules_create" | "rules_update" => rule,
         "rules_apply" => json!({ "rules": [{ "rule": rule }] }),
         "rules_revert" | "profiles_revert" => json!({ "revision": 1 }),

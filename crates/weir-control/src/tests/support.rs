@@ -19,7 +19,7 @@ use weir_domain::time::{Clock, Timestamp};
 use weir_http::client_address::ClientAddress;
 use weir_http::plane::{Plane as Surrounded, PlaneSettings, with_fallbacks};
 use weir_http::request_id::RequestIds;
-use weir_mail::{Mailer, Outbox};
+use weir_mail::{Mailer, Outbox, Relay};
 use weir_redis::limiter::{Asked, Limiter, LimiterSettings};
 use weir_redis::signal::Signal;
 use weir_store::test_support::{TestDatabase, database};
@@ -31,6 +31,7 @@ use crate::{
 };
 
 pub(super) const PASSWORD: &str = "correct horse";
+const DASHBOARD_URL: &str = "https://limits.test";
 
 /// A control plane with a new database. Its clock advances a millisecond with each request, and on demand.
 pub(super) struct Plane {
@@ -118,7 +119,9 @@ impl Plane {
         let url = weir_local::shared::redis().url();
         let redis = (url.as_str(), Duration::from_secs(2));
         let (mailer, outbox) = Mailer::new();
-        let mail = MailParts { mailer, dashboard_url: "https://limits.test".to_owned() };
+        let relay = Relay::parse("smtp://127.0.0.1:9", "weir@limits.test").expect("valid");
+        let relay = Arc::new(relay);
+        let mail = MailParts { mailer, relay, dashboard_url: DASHBOARD_URL.to_owned() };
         let database = Arc::new(database().await);
         (Self::over_parts(database, settings, Reach::Anywhere, redis, Some(mail)), outbox)
     }
@@ -171,6 +174,7 @@ impl Plane {
                 macs,
             },
             mail,
+            dashboard_url: Some(DASHBOARD_URL.to_owned()),
             provider: None,
             random: random.clone(),
             settings,

@@ -166,9 +166,15 @@ async fn private_addresses_are_refused_by_field_and_no_connection_is_made() {
         "https://example.com:25/".to_owned(),
         "nonsense".to_owned(),
     ] {
-        let body = json!({ "name": "a", "url": url });
-        let answer = plane.by(&ada, "POST", "webhooks").json(&body).send().await;
-        assert_eq!(answer.refused_field(), "url", "{url}");
+        let key = "0123456789abcdef0123456789abcdef";
+        for body in [
+            json!({ "name": "a", "url": url }),
+            json!({ "name": "a", "kind": "slack", "url": url }),
+            json!({ "name": "a", "kind": "pagerduty", "url": url, "routing_key": key }),
+        ] {
+            let answer = plane.by(&ada, "POST", "webhooks").json(&body).send().await;
+            assert_eq!(answer.refused_field(), "url", "{body}");
+        }
     }
     // A webhook that was saved while private addresses were allowed is refused when it is used.
     let lax = plane.also_reaching(Reach::Anywhere);

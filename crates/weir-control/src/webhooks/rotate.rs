@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use weir_domain::id::WebhookId;
+use weir_domain::webhook::WebhookKind;
 use weir_http::params::Path;
 use weir_http::problem::Problem;
 use weir_store::WebhookRotation;
@@ -19,7 +20,7 @@ use crate::webhooks;
 
 const OVERLAP_S_MAX: u32 = 30 * 24 * 60 * 60;
 
-/// Give a webhook a new secret. Messages are signed with both until the overlap ends.
+/// Give a webhook of kind `standard` a new secret. Messages are signed with both until the overlap ends.
 #[utoipa::path(post, path = "/tenants/{tenant}/webhooks/{webhook}/rotate", operation_id = "webhooks_rotate", tag = "alerts",
     params(
         ("tenant" = String, Path, description = "`tenant_…`"),
@@ -43,6 +44,10 @@ pub(crate) async fn rotate(
     let mut change = control.change("webhooks.rotate", caller, once).await?;
     let tenant_id = change.caller.tenant_id;
     let before = change.tx.webhooks().find(tenant_id, id).await?.ok_or_else(Problem::not_found)?;
+    if before.kind != WebhookKind::Standard {
+        let reason = format!("is of kind `{}`, which has no secret of Weir", before.kind.as_str());
+        return Err(Problem::invalid_field("webhook", reason).into());
+    }
     let before = to_value(&webhooks::webhook(before))?;
     let (secret, sealed) = webhooks::new_secret(&control, tenant_id, id);
     let rotation = WebhookRotation {
@@ -57,6 +62,6 @@ pub(crate) async fn rotate(
     let object = Object::new("webhook", &id);
     change.audit("webhook.rotate", object, Some(before), Some(to_value(&webhook)?));
     let to_repeats = format!("{id} was rotated by the first request; its secret was shown then");
-    let shown = IssuedWebhook { webhook, secret: ShownSecret(secret.expose()) };
+    let shown = IssuedWebhook { webhook, secret: Some(ShownSecret(secret.expose())) };
     change.answer_once(StatusCode::OK, &shown, to_repeats).await
 }

@@ -59,7 +59,17 @@ pub struct ControlSettings {
     pub webhook_reach: Reach,
     pub gate_origins: Vec<String>,
     pub mail: Option<MailSettings>,
+    /// The origin of the dashboard, for links in the messages of alerts.
+    pub dashboard_url: Option<String>,
     pub oidc: Option<OidcSettings>,
+}
+
+/// Checked settings of sign-in and of messages to people.
+#[derive(Debug)]
+pub(super) struct PeopleSettings {
+    pub(super) mail: Option<MailSettings>,
+    pub(super) dashboard_url: Option<String>,
+    pub(super) oidc: Option<OidcSettings>,
 }
 
 impl ControlArgs {
@@ -69,8 +79,7 @@ impl ControlArgs {
         problems: &mut Problems,
         signs: bool,
         shared: (ListenerSettings, DatabaseSettings, Option<Client>),
-        mail: Option<MailSettings>,
-        oidc: Option<OidcSettings>,
+        people: PeopleSettings,
     ) -> Option<ControlSettings> {
         let (listener, database, redis) = shared;
         let listen = problems.address("WEIR_CONTROL_ADDR", &self.control_addr);
@@ -95,8 +104,9 @@ impl ControlArgs {
             audit_days,
             webhook_reach,
             gate_origins,
-            mail,
-            oidc,
+            mail: people.mail,
+            dashboard_url: people.dashboard_url,
+            oidc: people.oidc,
         })
     }
 }

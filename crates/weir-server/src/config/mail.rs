@@ -21,7 +21,7 @@ pub struct MailArgs {
     /// The sender of e-mail, such as <weir@example.com>
     #[arg(long, env = "WEIR_SMTP_FROM")]
     pub smtp_from: Option<String>,
-    /// The address of the dashboard for links in e-mail, such as <https://limits.example.com>
+    /// The address of the dashboard for links in e-mail and in messages of alerts, such as <https://limits.example.com>
     #[arg(long, env = "WEIR_DASHBOARD_URL")]
     pub dashboard_url: Option<String>,
 }
@@ -36,21 +36,34 @@ pub struct MailSettings {
 }
 
 impl MailArgs {
-    /// Checks the settings of `weir dev`, whose dashboard is at `dashboard_url` unless another address is given.
-    pub fn parse_for(&self, dashboard_url: &str) -> anyhow::Result<Option<MailSettings>> {
+    /// Checks the settings of `weir dev`, whose dashboard is at `dashboard_url` unless another address is given. Returns them with
+    /// the origin of the dashboard.
+    pub fn parse_for(
+        &self,
+        dashboard_url: &str,
+    ) -> anyhow::Result<(Option<MailSettings>, Option<String>)> {
         let given = self.dashboard_url.clone().filter(|url| !url.is_empty());
         let dashboard_url = given.unwrap_or_else(|| dashboard_url.to_owned());
         let args = Self { dashboard_url: Some(dashboard_url), ..self.clone() };
         let mut problems = Problems::default();
-        let mail = args.parse(&mut problems);
+        let origin = args.origin(&mut problems);
+        let mail = args.parse(&mut problems, origin.clone());
         problems.none()?;
-        Ok(mail)
+        Ok((mail, origin))
     }
 
-    /// Checks the settings. `None` if no server is named.
-    pub(super) fn parse(&self, problems: &mut Problems) -> Option<MailSettings> {
-        let dashboard_url = self.dashboard_url.as_deref().filter(|url| !url.is_empty());
-        let dashboard_url = dashboard_url.map(|url| problems.dashboard_url(url));
+    /// The origin of the dashboard, for links in the messages of alerts; `None` if it is not given.
+    pub(super) fn origin(&self, problems: &mut Problems) -> Option<String> {
+        let dashboard_url = self.dashboard_url.as_deref().filter(|url| !url.is_empty())?;
+        Some(problems.dashboard_url(dashboard_url))
+    }
+
+    /// Checks the settings of the server. `None` if no server is named.
+    pub(super) fn parse(
+        &self,
+        problems: &mut Problems,
+        dashboard_url: Option<String>,
+    ) -> Option<MailSettings> {
         let url = self.smtp_url.as_deref().filter(|url| !url.is_empty());
         if url.is_none() && self.smtp_url_file.is_none() {
             return None;

@@ -205,7 +205,9 @@ fn passwords_of_logins_have_bounds() {
 fn mail_needs_a_server_a_sender_and_the_address_of_the_dashboard() {
     let parsed = |given: &[&str]| {
         let mut problems = Problems::default();
-        let mail = args(given).mail.parse(&mut problems);
+        let given = args(given).mail;
+        let origin = given.origin(&mut problems);
+        let mail = given.parse(&mut problems, origin);
         problems.none().map(|()| mail).map_err(|error| error.to_string())
     };
     assert!(parsed(&[]).expect("nothing is required").is_none());

@@ -31,6 +31,10 @@ pub struct AlertRow {
     pub edited: bool,
     /// The time of the last firing.
     pub fired_at: Option<Timestamp>,
+    /// The time of the first firing since the condition last ended. `None` if it does not hold.
+    pub firing_since: Option<Timestamp>,
+    /// The time until which the alert announces nothing.
+    pub muted_until: Option<Timestamp>,
     /// The creator: an e-mail address, or `key` and the key's name.
     pub created_by: String,
     /// The time of creation.
@@ -56,6 +60,8 @@ pub(super) struct Row {
     pub(super) managed_by: Option<String>,
     pub(super) applied: Option<Value>,
     pub(super) fired_at: Option<OffsetDateTime>,
+    pub(super) firing_since: Option<OffsetDateTime>,
+    pub(super) muted_until: Option<OffsetDateTime>,
     pub(super) created_by: String,
     pub(super) created_at: OffsetDateTime,
     pub(super) updated_at: OffsetDateTime,
@@ -83,6 +89,8 @@ macro_rules! query_alerts {
                 managed_by,
                 applied,
                 fired_at,
+                firing_since,
+                muted_until,
                 created_by,
                 created_at,
                 updated_at
@@ -175,6 +183,8 @@ impl TryFrom<Row> for AlertRow {
             edited: row.managed_by.is_some() && row.applied.is_some_and(|applied| applied != now),
             managed_by: row.managed_by,
             fired_at: row.fired_at.map(timestamp),
+            firing_since: row.firing_since.map(timestamp),
+            muted_until: row.muted_until.map(timestamp),
             created_by: row.created_by,
             created_at: timestamp(row.created_at),
             updated_at: timestamp(row.updated_at),

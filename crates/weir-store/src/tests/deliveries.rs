@@ -15,8 +15,8 @@ async fn due(database: &TestDatabase, email: &str, count: u32) -> TenantId {
     raw(
         &mut tx,
         "INSERT INTO webhooks (
-            tenant_id, id, name, url, enabled, secret, created_by, created_at, updated_at
-        ) VALUES (weir_tenant(), gen_random_uuid(), 'a', 'https://a', true, '', 'a', now(), now())",
+            tenant_id, id, name, kind, url, addresses, enabled, secret, created_by, created_at, updated_at
+        ) VALUES (weir_tenant(), gen_random_uuid(), 'a', 'standard', 'https://a', '{}', true, '', 'a', now(), now())",
     )
     .await
     .unwrap();

@@ -1,7 +1,7 @@
 //! The bounds of the fields of requests.
 
 use serde_json::{Value, json};
-use weir_domain::alert::{CHECKS_MIN_MAX, THRESHOLDS_MAX, WINDOW_S_MAX};
+use weir_domain::alert::{CHECKS_MIN_MAX, MUTE_S_MAX, THRESHOLDS_MAX, WINDOW_S_MAX};
 use weir_domain::charged::CHARGE_BYTES_MAX;
 use weir_domain::limit::{COST_MAX, LEASE_MS_MAX, LIMITS_PER_RULE_MAX, SPAN_MS_MAX, UNITS_MAX};
 use weir_domain::names::{ATTRIBUTES_MAX, VALUE_BYTES_MAX};
@@ -14,6 +14,7 @@ use weir_domain::reservation::{RESERVED_MAX_MS, RESERVED_MIN_MS};
 use weir_domain::rule::{
     CLASSES_MAX, CONDITIONS_MAX, COUNT_BY_MAX, DESCRIPTION_CHARS_MAX, VARIANTS_MAX, WEEKLY_MAX,
 };
+use weir_domain::webhook::ADDRESSES_MAX;
 
 use super::patterns::{
     ATTRIBUTE, CHARGE, HEADER_NAME, LEASE, NAMESPACE, ONE_LINE, PROSE, RESERVATION, RULE_NAME,
@@ -209,6 +210,7 @@ fn alert_fields() -> Vec<(&'static str, &'static str, Value)> {
 }
 
 fn other_fields() -> Vec<(&'static str, &'static str, Value)> {
+    const ROUTING_KEY: &str = "^[A-Za-z0-9]{32}$";
     const URL: &str = "^https?://[^\\s\\u0000-\\u001F\\u007F-\\u009F]+$";
     let list = |most: usize| json!({ "minItems": 1, "maxItems": most });
     let subjects = json!({ "items": with(json!({ "type": "object" }), &texts(COUNT_BY_MAX)) });
@@ -268,6 +270,9 @@ fn other_fields() -> Vec<(&'static str, &'static str, Value)> {
         ("BatchBody", "checks", list(BATCH_MAX)),
         ("TraceBody", "text", json!({ "maxLength": TRACE_BYTES_MAX })),
         ("WebhookBody", "url", json!({ "maxLength": 2000, "pattern": URL })),
+        ("WebhookBody", "routing_key", json!({ "pattern": ROUTING_KEY })),
+        ("WebhookBody", "addresses", json!({ "maxItems": ADDRESSES_MAX })),
+        ("MuteBody", "for_s", json!({ "maximum": MUTE_S_MAX })),
     ]
 }
 

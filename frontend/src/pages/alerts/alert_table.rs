@@ -3,18 +3,20 @@
 use leptos::prelude::*;
 use weir_wire::alerts::Alert;
 use weir_wire::tenants::Role;
+use weir_wire::time::DateTime;
 use weir_wire::webhooks::Webhook;
 
 use super::state::AlertsState;
+use super::webhook_form::kind_label;
 use crate::api::Api;
 use crate::components::control_flow::Show;
-use crate::components::feedback::Empty;
+use crate::components::feedback::{Empty, SubmitProblem};
 use crate::components::owner::files_mark;
 use crate::components::require_role::RequireRole;
 use crate::components::rule_picker::Rules;
 use crate::components::submit::SubmitAction;
 use crate::components::table::{ConfirmedButton, NameCell, ObjectTable, RowButton, time_or_never};
-use crate::components::time::Clock;
+use crate::components::time::{Clock, ExactTime};
 use crate::model::alert_labels::{fired_recently, sentence};
 use crate::model::owners;
 use crate::model::rule_choice::name;
@@ -37,9 +39,11 @@ pub(super) fn alert_table(
         .map(|alert| {
             let rule = alert.body.rule_id.as_ref().and_then(|id| rules.rule(id));
             let says = sentence(&alert.body, rule.as_ref().map(name).as_deref());
-            let webhook_name = webhooks.iter().find(|webhook| webhook.id == alert.body.webhook_id);
-            let webhook_name = webhook_name.map(|webhook| webhook.name.clone()).unwrap_or_default();
-            row(alert, says, webhook_name, state)
+            let webhook = webhooks.iter().find(|webhook| webhook.id == alert.body.webhook_id);
+            let sends_to = webhook
+                .map(|webhook| format!("{} ({})", webhook.name, kind_label(webhook.kind)))
+                .unwrap_or_default();
+            row(alert, says, sends_to, state)
         })
         .collect();
     view! {
@@ -48,20 +52,23 @@ pub(super) fn alert_table(
     .into_any()
 }
 
-fn row(alert: Alert, says: String, webhook_name: String, state: AlertsState) -> AnyView {
+fn row(alert: Alert, says: String, sends_to: String, state: AlertsState) -> AnyView {
     let (id, name) = (alert.id.clone(), alert.body.name.clone());
     let (enabled, set) = (alert.body.enabled, alert.managed_by.clone());
     let files = files_mark(set.as_ref(), alert.edited);
+    let muted_until = alert.muted_until;
+    let muted = (id.clone(), name.clone());
     let edit = move |()| state.edit(Some(alert.clone()));
     view! {
         <tr>
             <NameCell name=name.clone() enabled />
             <td class="text-cell">{says}{files}</td>
-            <td>{webhook_name}</td>
-            <td class="nowrap"><LastFired id=id.clone() state /></td>
+            <td>{sends_to}</td>
+            <td class="nowrap"><LastFired id=id.clone() state /><Muted until=muted_until /></td>
             <td class="number">
                 <RequireRole role=Role::Editor reason_shown=true>
                     <RowButton text="Edit" label=format!("Edit {name}") on_press=edit />
+                    <Mute id=muted.0.clone() name=muted.1.clone() until=muted_until state />
                     <Delete id name set state />
                 </RequireRole>
             </td>
@@ -81,6 +88,42 @@ fn LastFired(id: String, state: AlertsState) -> impl IntoView {
         {move || time_or_never(at.get())}
     }
 }
+
+/// Until when the alert is muted, while it is.
+#[component]
+fn Muted(until: Option<DateTime>) -> impl IntoView {
+    let clock = expect_context::<Clock>();
+    move || {
+        let at = until.filter(|at| at.0.as_millis() > clock.now_ms())?;
+        Some(view! { <div class="muted">"Muted until "<ExactTime at /></div> })
+    }
+}
+
+/// Mutes the alert for an hour, or ends that.
+#[component]
+fn Mute(id: String, name: String, until: Option<DateTime>, state: AlertsState) -> impl IntoView {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let (clock, action) = (expect_context::<Clock>(), SubmitAction::new());
+    let muted = Memo::new(move |_| until.is_some_and(|at| at.0.as_millis() > clock.now_ms()));
+    let mute = Callback::new(move |()| {
+        let for_s = if muted.get_untracked() { 0 } else { MUTE_S };
+        action.run(api.mute_alert(&tenant.now(), &id, for_s), move |_| state.changed.run(()));
+    });
+    move || {
+        let (text, label) = if muted.get() {
+            ("Unmute", format!("Unmute {name}"))
+        } else {
+            ("Mute 1 h", format!("Mute {name} for an hour"))
+        };
+        view! {
+            <RowButton text label disabled=action.busy on_press=move |()| mute.run(()) />
+            <SubmitProblem problem=action.problem />
+        }
+    }
+}
+
+/// An hour.
+const MUTE_S: u32 = 3600;
 
 #[component]
 fn Delete(id: String, name: String, set: Option<String>, state: AlertsState) -> impl IntoView {

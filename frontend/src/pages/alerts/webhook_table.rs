@@ -1,11 +1,12 @@
 //! The table of webhooks and their actions.
 
 use leptos::prelude::*;
+use weir_wire::alerts::Alert;
 use weir_wire::tenants::Role;
-use weir_wire::webhooks::{Webhook, WebhookBody, WebhookHealth};
+use weir_wire::webhooks::{Webhook, WebhookBody, WebhookHealth, WebhookKind};
 
 use super::state::AlertsState;
-use super::webhook_form::Edit;
+use super::webhook_form::{Edit, kind_label};
 use crate::api::Api;
 use crate::components::data_table::{Column, DataTable, table_in_url};
 use crate::components::feedback::SubmitProblem;
@@ -18,13 +19,17 @@ use crate::components::time::RelativeTime;
 use crate::pages::shell::TenantId;
 
 #[component]
-pub(super) fn WebhookTable(webhooks: Vec<Webhook>, state: AlertsState) -> impl IntoView {
+pub(super) fn WebhookTable(
+    webhooks: Vec<Webhook>,
+    alerts: Vec<Alert>,
+    state: AlertsState,
+) -> impl IntoView {
     view! {
         <DataTable
             label="Webhooks"
             nouns=("webhook", "webhooks")
             rows=Signal::stored(webhooks)
-            columns=columns(state)
+            columns=columns(alerts, state)
             id=|webhook| webhook.id.clone()
             view=table_in_url()
             empty=|| ()
@@ -32,9 +37,11 @@ pub(super) fn WebhookTable(webhooks: Vec<Webhook>, state: AlertsState) -> impl I
     }
 }
 
-fn columns(state: AlertsState) -> Vec<Column<Webhook>> {
+fn columns(alerts: Vec<Alert>, state: AlertsState) -> Vec<Column<Webhook>> {
     let name = |webhook: &Webhook| webhook.name.clone();
-    let url = |webhook: &Webhook| webhook.url.clone();
+    let target =
+        |webhook: &Webhook| webhook.url.clone().unwrap_or_else(|| webhook.addresses.join(", "));
+    let sent = move |webhook: &Webhook| sends(&alerts, &webhook.id);
     let delivered = move |webhook: &Webhook| {
         let health = state.health.with(|health| health.get(&webhook.id).cloned());
         health.and_then(|health| health.delivered_at)
@@ -44,9 +51,14 @@ fn columns(state: AlertsState) -> Vec<Column<Webhook>> {
             .by_text(name)
             .cell(|webhook| named(webhook.name.clone(), webhook.enabled))
             .class("name"),
-        Column::new("url", "Sends to", url).by_text(url).class("text-cell").cell(move |webhook| {
-            view! { <div class="two-lines" title=url(webhook)><code>{url(webhook)}</code></div> }
-                .into_any()
+        Column::new("url", "Sends to", target).by_text(target).class("text-cell").cell(move |webhook| {
+            view! {
+                <div class="two-lines" title=target(webhook)>{kind_label(webhook.kind)}" "<code>{target(webhook)}</code></div>
+            }
+            .into_any()
+        }),
+        Column::new("alerts", "Alerts", sent.clone()).class("text-cell").cell(move |webhook| {
+            view! { <div class="two-lines" title=sent(webhook)>{sent(webhook)}</div> }.into_any()
         }),
         Column::new("delivered", "Last delivered", move |webhook: &Webhook| {
             // Not tracked: new results must not render the row again, which would close its dialogs.
@@ -73,9 +85,18 @@ fn columns(state: AlertsState) -> Vec<Column<Webhook>> {
     ]
 }
 
+/// The names of the alerts that are sent to a webhook.
+fn sends(alerts: &[Alert], webhook: &str) -> String {
+    let names = alerts.iter().filter(|alert| alert.body.webhook_id == webhook);
+    let names: Vec<_> = names.map(|alert| alert.body.name.as_str()).collect();
+    if names.is_empty() { "None".to_owned() } else { names.join(", ") }
+}
+
 fn actions(webhook: Webhook, state: AlertsState) -> AnyView {
     let (id, name) = (webhook.id.clone(), webhook.name.clone());
     let (log, tested) = ((id.clone(), name.clone()), (id.clone(), name.clone()));
+    let rotates = webhook.kind == WebhookKind::Standard;
+    let rotated = (id.clone(), name.clone());
     let open_log = move |()| state.log_of.set(Some(log.clone()));
     view! {
         <RowButton text="Deliveries" label=format!("Deliveries of {name}") on_press=open_log />
@@ -83,7 +104,7 @@ fn actions(webhook: Webhook, state: AlertsState) -> AnyView {
         <RequireRole role=Role::Admin reason_shown=true>
             <Edit webhook=webhook.clone() state />
             <Switch webhook state />
-            <Rotate id=id.clone() name=name.clone() state />
+            {rotates.then(|| view! { <Rotate id=rotated.0.clone() name=rotated.1.clone() state /> })}
             <Delete id name state />
         </RequireRole>
     }
@@ -133,8 +154,8 @@ fn Switch(webhook: Webhook, state: AlertsState) -> impl IntoView {
     let text = if webhook.enabled { "Disable" } else { "Enable" };
     let label = format!("{text} {}", webhook.name);
     let switch = move |()| {
-        let Webhook { id, name, url, enabled, .. } = webhook.clone();
-        let body = WebhookBody { name, url, enabled: !enabled };
+        let Webhook { id, name, kind, url, addresses, enabled, .. } = webhook.clone();
+        let body = WebhookBody { name, kind, url, routing_key: None, addresses, enabled: !enabled };
         let work = api.change_webhook(&tenant.now(), &id, &body);
         action.run(work, move |_| state.changed.run(()));
     };

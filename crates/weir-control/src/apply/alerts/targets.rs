@@ -74,7 +74,8 @@ impl Targets {
 
     /// The only webhook with this name or URL.
     fn webhook(&self, text: &str) -> Result<WebhookId, String> {
-        let found = self.webhooks.iter().filter(|row| row.name == text || row.url == text);
+        let found =
+            self.webhooks.iter().filter(|row| row.name == text || row.url.as_deref() == Some(text));
         match found.map(|row| row.id).collect::<Vec<_>>().as_slice() {
             [id] => Ok(*id),
             [] => Err("is neither the name nor the URL of a webhook".to_owned()),
