@@ -67,6 +67,7 @@ fn table() -> BTreeMap<&'static str, Restricted> {
         ("stats_summary", ToCounted),
         ("stats_top", ToCounted),
         ("stats_denials", ToCounted),
+        ("stats_denied_request", ToCounted),
         ("recorded_read", ToCounted),
         ("tenants_read", No),
         ("replicas_list", No),
