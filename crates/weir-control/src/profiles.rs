@@ -3,7 +3,7 @@
 use weir_domain::id::{ProfileId, TenantId};
 use weir_domain::time::Timestamp;
 use weir_http::problem::Problem;
-use weir_store::{ProfileRow, ProfileWrite};
+use weir_store::{ProfileBody as StoredBody, ProfileRow, ProfileWrite};
 use weir_wire::profiles::{ProfileAnswer, ProfileBody};
 
 use crate::actor::Caller;
@@ -54,7 +54,7 @@ fn write(
     managed_by: Option<&str>,
     now: Timestamp,
 ) -> Result<ProfileWrite, Problem> {
-    let name = body.name.clone();
+    let body = StoredBody { name: body.name.clone(), spec: to_value(body)? };
     let managed_by = managed_by.map(str::to_owned);
-    Ok(ProfileWrite { tenant_id, id, name, spec: to_value(body)?, managed_by, now })
+    Ok(ProfileWrite { tenant_id, id, body, managed_by, now })
 }

@@ -116,8 +116,8 @@ async fn rules(
     let hit = |row: RuleRow| SearchHit {
         kind: SearchKind::Rule,
         id: Some(row.id.to_string()),
-        name: Some(row.name),
-        detail: row.namespace,
+        name: Some(row.columns.name),
+        detail: row.columns.namespace,
         subject: None,
     };
     Ok(rows.into_iter().map(hit).collect())
@@ -152,13 +152,13 @@ async fn overrides(
     }
     let ids = rows.iter().map(|row| row.rule_id).collect();
     let named = rules_with(tx, tenant_id, only, None, Some(ids)).await?;
-    let names: HashMap<_, _> = named.into_iter().map(|row| (row.id, row.name)).collect();
+    let names: HashMap<_, _> = named.into_iter().map(|row| (row.id, row.columns.name)).collect();
     let hits = rows.into_iter().map(|row| SearchHit {
         kind: SearchKind::Override,
         id: Some(row.id.to_string()),
         name: None,
         detail: names.get(&row.rule_id).cloned().unwrap_or_default(),
-        subject: Some(subject_of(row.subject)),
+        subject: Some(subject_of(row.columns.subject)),
     });
     Ok(hits.collect())
 }

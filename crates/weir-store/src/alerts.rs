@@ -63,6 +63,33 @@ pub struct NewFirings {
     pub now: Timestamp,
 }
 
+/// A statement that writes an alert and returns it.
+macro_rules! write_alert {
+    ($write:ident, $sql:literal $(, $more:expr)?) => {{
+        let columns = Columns::of(&$write.condition);
+        query_alerts!(
+            $sql,
+            "",
+            uuid($write.tenant_id.to_u128()),
+            uuid($write.id.to_u128()),
+            $write.name,
+            uuid($write.webhook_id.to_u128()),
+            $write.enabled,
+            columns.kind,
+            columns.rule_id,
+            columns.namespace,
+            &columns.thresholds_percent,
+            columns.share_percent,
+            columns.window_s,
+            columns.checks_min,
+            stored($write.now),
+            $write.managed_by.as_deref(),
+            $write.applied()
+            $(, $more)?
+        )
+    }};
+}
+
 /// The table of alerts.
 #[derive(Debug)]
 pub struct Alerts<'t> {
@@ -76,9 +103,8 @@ impl<'t> Alerts<'t> {
 
     /// Inserts an alert.
     pub async fn insert(self, write: &AlertWrite) -> Result<AlertRow, StoreError> {
-        let columns = Columns::of(&write.condition);
-        let applied = write.applied();
-        query_alerts!(
+        let inserted = write_alert!(
+            write,
             "-- alerts.insert
             INSERT INTO alerts (
                 tenant_id,
@@ -101,37 +127,18 @@ impl<'t> Alerts<'t> {
                 applied
             )
             VALUES (
-                $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'epoch', $13, $14, $14, $15, $16
+                $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'epoch', $16, $13, $13, $14, $15
             )
             RETURNING",
-            "",
-            uuid(write.tenant_id.to_u128()),
-            uuid(write.id.to_u128()),
-            write.name,
-            uuid(write.webhook_id.to_u128()),
-            write.enabled,
-            columns.kind,
-            columns.rule_id,
-            columns.namespace,
-            &columns.thresholds_percent,
-            columns.share_percent,
-            columns.window_s,
-            columns.checks_min,
-            write.created_by,
-            stored(write.now),
-            write.managed_by.as_deref(),
-            applied,
-        )
-        .fetch_one(self.conn)
-        .await?
-        .try_into()
+            write.created_by
+        );
+        inserted.fetch_one(self.conn).await?.try_into()
     }
 
     /// Updates an alert. `None` if the tenant has no such alert.
     pub async fn update(self, write: &AlertWrite) -> Result<Option<AlertRow>, StoreError> {
-        let columns = Columns::of(&write.condition);
-        let applied = write.applied();
-        query_alerts!(
+        let updated = write_alert!(
+            write,
             "-- alerts.update
             UPDATE alerts
             SET
@@ -150,28 +157,9 @@ impl<'t> Alerts<'t> {
                 managed_by = coalesce($14, managed_by),
                 applied = coalesce($15, applied)
             WHERE tenant_id = $1 AND id = $2
-            RETURNING",
-            "",
-            uuid(write.tenant_id.to_u128()),
-            uuid(write.id.to_u128()),
-            write.name,
-            uuid(write.webhook_id.to_u128()),
-            write.enabled,
-            columns.kind,
-            columns.rule_id,
-            columns.namespace,
-            &columns.thresholds_percent,
-            columns.share_percent,
-            columns.window_s,
-            columns.checks_min,
-            stored(write.now),
-            write.managed_by.as_deref(),
-            applied,
-        )
-        .fetch_optional(self.conn)
-        .await?
-        .map(AlertRow::try_from)
-        .transpose()
+            RETURNING"
+        );
+        updated.fetch_optional(self.conn).await?.map(AlertRow::try_from).transpose()
     }
 
     /// Returns the alert with this id.

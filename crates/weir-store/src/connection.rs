@@ -26,7 +26,7 @@ const ROLLBACK_TIMEOUT: Duration = Duration::from_millis(700);
 
 /// A pooled connection with a deadline for each reply.
 #[derive(Debug)]
-pub(crate) struct PooledConnection {
+pub struct PooledConnection {
     /// `None` only while the connection is dropped.
     inner: Option<Lent>,
     idle: Idle,

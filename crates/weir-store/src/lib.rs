@@ -33,10 +33,9 @@ mod namespaces;
 mod overrides;
 mod page;
 mod password_resets;
-mod profile_revisions;
 mod profiles;
+mod revisions;
 mod roles;
-mod rule_revisions;
 mod rulebook;
 mod rulebook_load;
 mod rules;
@@ -48,6 +47,7 @@ mod served;
 mod sessions;
 mod signups;
 mod silences;
+mod specs;
 mod store;
 mod sweep;
 mod tallies;
@@ -89,19 +89,21 @@ pub use logins::is_verified;
 pub use members::{MemberRole, MemberRow, Members};
 pub use namespaces::{NamespaceRow, NamespaceWrite, Namespaces};
 pub use overrides::{
-    OverrideBody, OverrideBulk, OverrideFilter, OverrideRow, OverrideWrite, Overrides,
-    ServedOverride,
+    OverrideBody, OverrideBulk, OverrideColumns, OverrideFilter, OverrideRow, OverrideSpec,
+    OverrideWrite, Overrides, ServedOverride,
 };
 pub use page::{Listing, Page};
 pub use password_resets::PasswordResets;
-pub use profiles::{ProfileRow, ProfileWrite, Profiles, ServedProfile};
-pub use rule_revisions::RevisionRow;
+pub use profiles::{
+    ProfileBody, ProfileColumns, ProfileRow, ProfileSpec, ProfileWrite, Profiles, ServedProfile,
+};
+pub use revisions::RevisionRow;
 pub use rulebook::{
     RemainingIds, RuleRows, Rulebook, RulebookChanges, RulebookPoll, RulebookVersion, TenantChanges,
 };
 pub use rules::{
-    COUNTED_OVERRIDES_MAX, OtherRules, OutageRules, RuleActivity, RuleAfter, RuleBody, RuleFilter,
-    RuleHas, RuleRow, RuleWrite, Rules, ServedRule,
+    COUNTED_OVERRIDES_MAX, OtherRules, OutageRules, RuleActivity, RuleAfter, RuleBody, RuleColumns,
+    RuleFilter, RuleHas, RuleRow, RuleSpec, RuleWrite, Rules, ServedRule,
 };
 pub use samples::{
     PIECES_AT_ONCE, SampleExtent, SampleHead, SamplePiece, SampleRow, SampleSpan, Samples,
@@ -113,6 +115,7 @@ pub use sessions::{
     Membership, NewSession, Person, Rotated, Rotation, SESSIONS_MAX, SessionRow, Sessions,
 };
 pub use signups::{NewSignup, SignupRow, Signups};
+pub use specs::{Revised, Spec, SpecRow, SpecWrite, Specs};
 pub use store::{PoolSettings, Role, Store};
 pub use sweep::Sweep;
 pub use tallies::{

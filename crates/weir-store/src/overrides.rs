@@ -1,4 +1,4 @@
-//! Overrides: other limits, or another action, for single subjects of a rule.
+//! Overrides: other limits, or another action, for single subjects of a rule. They have no revisions.
 
 mod body;
 mod bulk;
@@ -6,52 +6,83 @@ mod reads;
 mod row;
 mod served;
 
-use weir_domain::id::{OverrideId, TenantId};
+use serde_json::Value;
+use weir_domain::id::{OverrideId, RuleId, TenantId};
 use weir_domain::time::Timestamp;
 
 use crate::connection::PooledConnection;
-use crate::convert::{stored, uuid};
+use crate::convert::{signed, stored, uuid};
 use crate::error::StoreError;
+use crate::specs::{Spec, SpecRow, SpecWrite, Specs, spec_statements};
 
 pub use body::OverrideBody;
 pub use bulk::OverrideBulk;
 pub use reads::OverrideFilter;
 pub(crate) use reads::{of_namespace, of_rule};
-pub use row::OverrideRow;
-use row::{Row, query_overrides};
+use row::query_overrides;
 pub use served::ServedOverride;
 pub(crate) use served::{changed, changed_statement, of_tenants, remaining, remaining_statement};
 
+/// The kind of overrides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OverrideSpec;
+
+/// The columns that only overrides have.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OverrideColumns {
+    /// The rule.
+    pub rule_id: RuleId,
+    /// The subject, as attributes and their values.
+    pub subject: Value,
+    /// The reason that the author gave.
+    pub reason: String,
+    /// The digest of what the last apply of its set wrote.
+    pub applied_digest: Option<String>,
+    /// The time after which the override does not apply.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// An override.
+pub type OverrideRow = SpecRow<OverrideSpec>;
 /// An override to be inserted or updated.
-#[derive(Debug, Clone)]
-pub struct OverrideWrite {
-    /// The tenant that owns the rule.
-    pub tenant_id: TenantId,
-    /// The override's id.
-    pub id: OverrideId,
-    /// The new content.
-    pub body: OverrideBody,
-    /// The set of rules as code that the override belongs to from then on. With `None`, an override stays where it is, and a
-    /// new one belongs to no set.
-    pub managed_by: Option<String>,
-    /// The current time.
-    pub now: Timestamp,
-}
-
+pub type OverrideWrite = SpecWrite<OverrideSpec>;
 /// The table of overrides.
-#[derive(Debug)]
-pub struct Overrides<'t> {
-    conn: &'t mut PooledConnection,
+pub type Overrides<'t> = Specs<'t, OverrideSpec>;
+
+/// A statement that writes an override and returns it.
+macro_rules! write_override {
+    ($write:ident, $sql:literal $(, $more:expr)?) => {
+        query_overrides!(
+            $sql,
+            "",
+            uuid($write.tenant_id.to_u128()),
+            uuid($write.id.to_u128()),
+            uuid($write.body.rule_id.to_u128()),
+            $write.body.subject,
+            &$write.body.subject_digest,
+            $write.body.spec,
+            $write.body.reason,
+            $write.body.expires_at.map(stored),
+            stored($write.now),
+            $write.managed_by.as_deref()
+            $(, $more)?
+        )
+    };
 }
 
-impl<'t> Overrides<'t> {
-    pub(crate) fn new(conn: &'t mut PooledConnection) -> Self {
-        Self { conn }
-    }
+impl Spec for OverrideSpec {
+    type Id = OverrideId;
+    type Columns = OverrideColumns;
+    type Body = OverrideBody;
 
-    /// Inserts an override.
-    pub async fn insert(self, new: &OverrideWrite) -> Result<OverrideRow, StoreError> {
-        let row = query_overrides!(
+    spec_statements!("overrides", query_overrides);
+
+    async fn insert(
+        conn: &mut PooledConnection,
+        new: &OverrideWrite,
+    ) -> Result<OverrideRow, StoreError> {
+        let inserted = write_override!(
+            new,
             "-- overrides.insert
             INSERT INTO overrides (
                 tenant_id,
@@ -72,36 +103,18 @@ impl<'t> Overrides<'t> {
                 $1, $2, $3, $4, $5, $6, $7, $8, 1, $9, $9, $10,
                 CASE WHEN $10::text IS NOT NULL THEN md5($6::jsonb::text) END
             )
-            RETURNING",
-            "",
-            uuid(new.tenant_id.to_u128()),
-            uuid(new.id.to_u128()),
-            uuid(new.body.rule_id.to_u128()),
-            new.body.subject,
-            &new.body.subject_digest,
-            new.body.spec,
-            new.body.reason,
-            new.body.expires_at.map(stored),
-            stored(new.now),
-            new.managed_by.as_deref(),
-        )
-        .fetch_one(self.conn)
-        .await?;
-        Ok(row.into())
+            RETURNING"
+        );
+        Ok(inserted.fetch_one(conn).await?)
     }
 
-    /// Updates an override if it still has the revision that the caller read. `None` if it does not exist.
-    pub async fn update(
-        self,
+    async fn update(
+        conn: &mut PooledConnection,
         write: &OverrideWrite,
-        expected_revision: u64,
+        revision: u64,
     ) -> Result<Option<OverrideRow>, StoreError> {
-        match lock(self.conn, write.tenant_id, write.id).await? {
-            None => return Ok(None),
-            Some(row) if row.revision != expected_revision => return Err(StoreError::Stale),
-            Some(_) => {}
-        }
-        let row = query_overrides!(
+        let updated = write_override!(
+            write,
             "-- overrides.update
             UPDATE overrides
             SET
@@ -118,25 +131,15 @@ impl<'t> Overrides<'t> {
                     WHEN $10::text IS NULL THEN applied_digest
                     ELSE md5($6::jsonb::text)
                 END
-            WHERE tenant_id = $1 AND id = $2
+            WHERE tenant_id = $1 AND id = $2 AND revision = $11
             RETURNING",
-            "",
-            uuid(write.tenant_id.to_u128()),
-            uuid(write.id.to_u128()),
-            uuid(write.body.rule_id.to_u128()),
-            write.body.subject,
-            &write.body.subject_digest,
-            write.body.spec,
-            write.body.reason,
-            write.body.expires_at.map(stored),
-            stored(write.now),
-            write.managed_by.as_deref(),
-        )
-        .fetch_one(self.conn)
-        .await?;
-        Ok(Some(row.into()))
+            signed(revision)
+        );
+        Ok(updated.fetch_optional(conn).await?)
     }
+}
 
+impl Overrides<'_> {
     /// Sets the digest of what the last apply wrote of an override of a set. `None` if there is no such override.
     pub async fn set_applied_digest(
         self,
@@ -154,15 +157,8 @@ impl<'t> Overrides<'t> {
             uuid(tenant_id.to_u128()),
             uuid(id.to_u128()),
             digest,
-        )
-        .fetch_optional(self.conn)
-        .await?;
-        Ok(row.map(OverrideRow::from))
-    }
-
-    /// Inserts many overrides at once. An existing override of the same rule and subject is replaced.
-    pub async fn upsert_many(self, bulk: &OverrideBulk) -> Result<u64, StoreError> {
-        bulk::upsert(self.conn, bulk).await
+        );
+        Ok(row.fetch_optional(self.conn).await?)
     }
 
     /// Deletes up to `most` overrides of a tenant that ended before `until` and belong to no set of rules as code. Returns their
@@ -190,47 +186,4 @@ impl<'t> Overrides<'t> {
         .await?;
         Ok(done.rows_affected())
     }
-
-    /// Deletes an override and returns its last content.
-    pub async fn delete(
-        self,
-        tenant_id: TenantId,
-        id: OverrideId,
-        expected_revision: Option<u64>,
-    ) -> Result<Option<OverrideRow>, StoreError> {
-        let Some(row) = lock(self.conn, tenant_id, id).await? else {
-            return Ok(None);
-        };
-        if expected_revision.is_some_and(|expected| expected != row.revision) {
-            return Err(StoreError::Stale);
-        }
-        sqlx::query!(
-            "-- overrides.delete
-            DELETE FROM overrides WHERE tenant_id = $1 AND id = $2",
-            uuid(tenant_id.to_u128()),
-            uuid(id.to_u128()),
-        )
-        .execute(self.conn)
-        .await?;
-        Ok(Some(row))
-    }
-}
-
-async fn lock(
-    conn: &mut PooledConnection,
-    tenant_id: TenantId,
-    id: OverrideId,
-) -> Result<Option<OverrideRow>, StoreError> {
-    let row = query_overrides!(
-        "-- overrides.lock
-        SELECT",
-        "FROM overrides
-        WHERE tenant_id = $1 AND id = $2
-        FOR UPDATE",
-        uuid(tenant_id.to_u128()),
-        uuid(id.to_u128()),
-    )
-    .fetch_optional(conn)
-    .await?;
-    Ok(row.map(OverrideRow::from))
 }

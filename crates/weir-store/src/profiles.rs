@@ -5,53 +5,78 @@ mod served;
 
 use serde_json::Value;
 use weir_domain::id::{ProfileId, TenantId};
-use weir_domain::time::Timestamp;
 
 use crate::actor::Actor;
 use crate::connection::PooledConnection;
-use crate::convert::{stored, unsigned, uuid};
+use crate::convert::{all, signed, stored, unsigned, uuid};
 use crate::error::StoreError;
+use crate::message::statement;
 use crate::page::{Listing, Page};
-use crate::profile_revisions;
-use crate::rule_revisions::RevisionRow;
+use crate::revisions::{RevisionRow, revised, revision_writes};
+use crate::specs::{Revised, Spec, SpecRow, SpecWrite, Specs, spec_statements};
 
-pub use row::ProfileRow;
-use row::{Row, query_profiles};
+use row::query_profiles;
 pub use served::ServedProfile;
 pub(crate) use served::{changed, changed_statement, of_tenants, remaining, remaining_statement};
 
-/// A profile to be inserted or updated.
-#[derive(Debug, Clone)]
-pub struct ProfileWrite {
-    /// The tenant that owns the profile.
-    pub tenant_id: TenantId,
-    /// The profile's id.
-    pub id: ProfileId,
+/// The fields of a profile that its author sets.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProfileBody {
     /// The name, unique in the tenant.
     pub name: String,
     /// The body in the API's format.
     pub spec: Value,
-    /// The set of rules as code that the profile belongs to from then on. With `None`, a profile stays where it is, and a new
-    /// one belongs to no set.
-    pub managed_by: Option<String>,
-    /// The current time.
-    pub now: Timestamp,
 }
 
+/// The kind of profiles.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProfileSpec;
+
+/// The columns that only profiles have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProfileColumns {
+    /// The name, unique in the tenant.
+    pub name: String,
+}
+
+/// A profile.
+pub type ProfileRow = SpecRow<ProfileSpec>;
+/// A profile to be inserted or updated.
+pub type ProfileWrite = SpecWrite<ProfileSpec>;
 /// The table of profiles.
-#[derive(Debug)]
-pub struct Profiles<'t> {
-    conn: &'t mut PooledConnection,
+pub type Profiles<'t> = Specs<'t, ProfileSpec>;
+
+/// A statement that writes a profile and returns it.
+macro_rules! write_profile {
+    ($write:ident, $sql:literal $(, $more:expr)?) => {
+        query_profiles!(
+            $sql,
+            "",
+            uuid($write.tenant_id.to_u128()),
+            uuid($write.id.to_u128()),
+            $write.body.name,
+            $write.body.spec,
+            stored($write.now),
+            $write.managed_by.as_deref()
+            $(, $more)?
+        )
+    };
 }
 
-impl<'t> Profiles<'t> {
-    pub(crate) fn new(conn: &'t mut PooledConnection) -> Self {
-        Self { conn }
-    }
+impl Spec for ProfileSpec {
+    type Id = ProfileId;
+    type Columns = ProfileColumns;
+    type Body = ProfileBody;
 
-    /// Inserts a profile and its first revision.
-    pub async fn insert(self, new: &ProfileWrite, actor: &Actor) -> Result<ProfileRow, StoreError> {
-        let row: ProfileRow = query_profiles!(
+    spec_statements!("profiles", query_profiles);
+    revision_writes!("profile_revisions", "profile_id", "weir_keep_profile_revisions");
+
+    async fn insert(
+        conn: &mut PooledConnection,
+        new: &ProfileWrite,
+    ) -> Result<ProfileRow, StoreError> {
+        let inserted = write_profile!(
+            new,
             "-- profiles.insert
             INSERT INTO profiles (
                 tenant_id,
@@ -68,36 +93,18 @@ impl<'t> Profiles<'t> {
                 $1, $2, $3, $4, 1, $5, $5, $6,
                 CASE WHEN $6::text IS NOT NULL THEN md5(concat_ws(' ', $3::text, $4::jsonb)) END
             )
-            RETURNING",
-            "",
-            uuid(new.tenant_id.to_u128()),
-            uuid(new.id.to_u128()),
-            new.name,
-            new.spec,
-            stored(new.now),
-            new.managed_by.as_deref(),
-        )
-        .fetch_one(&mut *self.conn)
-        .await?
-        .into();
-        profile_revisions::insert(self.conn, None, &row, actor);
-        Ok(row)
+            RETURNING"
+        );
+        Ok(inserted.fetch_one(conn).await?)
     }
 
-    /// Updates a profile if it still has the revision that the caller read, and adds a revision. `None` if it does not
-    /// exist.
-    pub async fn update(
-        self,
+    async fn update(
+        conn: &mut PooledConnection,
         write: &ProfileWrite,
-        expected_revision: u64,
-        actor: &Actor,
+        revision: u64,
     ) -> Result<Option<ProfileRow>, StoreError> {
-        let before = match lock(self.conn, write.tenant_id, write.id).await? {
-            None => return Ok(None),
-            Some(row) if row.revision != expected_revision => return Err(StoreError::Stale),
-            Some(row) => row.spec,
-        };
-        let row: ProfileRow = query_profiles!(
+        let updated = write_profile!(
+            write,
             "-- profiles.update
             UPDATE profiles
             SET
@@ -110,66 +117,17 @@ impl<'t> Profiles<'t> {
                     WHEN $6::text IS NULL THEN applied_digest
                     ELSE md5(concat_ws(' ', $3::text, $4::jsonb))
                 END
-            WHERE tenant_id = $1 AND id = $2
+            WHERE tenant_id = $1 AND id = $2 AND revision = $7
             RETURNING",
-            "",
-            uuid(write.tenant_id.to_u128()),
-            uuid(write.id.to_u128()),
-            write.name,
-            write.spec,
-            stored(write.now),
-            write.managed_by.as_deref(),
-        )
-        .fetch_one(&mut *self.conn)
-        .await?
-        .into();
-        profile_revisions::insert(self.conn, Some(&before), &row, actor);
-        Ok(Some(row))
+            signed(revision)
+        );
+        Ok(updated.fetch_optional(conn).await?)
     }
+}
 
-    /// Deletes a profile with its revisions, and returns its last content.
-    pub async fn delete(
-        self,
-        tenant_id: TenantId,
-        id: ProfileId,
-        expected_revision: Option<u64>,
-    ) -> Result<Option<ProfileRow>, StoreError> {
-        let Some(row) = lock(self.conn, tenant_id, id).await? else {
-            return Ok(None);
-        };
-        if expected_revision.is_some_and(|expected| expected != row.revision) {
-            return Err(StoreError::Stale);
-        }
-        sqlx::query!(
-            "-- profiles.delete
-            DELETE FROM profiles WHERE tenant_id = $1 AND id = $2",
-            uuid(tenant_id.to_u128()),
-            uuid(id.to_u128()),
-        )
-        .execute(self.conn)
-        .await?;
-        Ok(Some(row))
-    }
+revised!(ProfileSpec, "profile_revisions", "profile_id");
 
-    /// Returns the profile with this id.
-    pub async fn find(
-        self,
-        tenant_id: TenantId,
-        id: ProfileId,
-    ) -> Result<Option<ProfileRow>, StoreError> {
-        let row = query_profiles!(
-            "-- profiles.find
-            SELECT",
-            "FROM profiles
-            WHERE tenant_id = $1 AND id = $2",
-            uuid(tenant_id.to_u128()),
-            uuid(id.to_u128()),
-        )
-        .fetch_optional(self.conn)
-        .await?;
-        Ok(row.map(ProfileRow::from))
-    }
-
+impl Profiles<'_> {
     /// Lists the profiles of a tenant by name: all, or those that check in one of `namespaces`.
     pub async fn list(
         self,
@@ -193,33 +151,7 @@ impl<'t> Profiles<'t> {
         )
         .fetch_all(self.conn)
         .await?;
-        Ok(page.listing(rows.into_iter().map(ProfileRow::from).collect()))
-    }
-
-    /// Lists the revisions of a profile, newest first. The page starts before a revision.
-    pub async fn revisions(
-        self,
-        tenant_id: TenantId,
-        id: ProfileId,
-        page: &Page<u64>,
-    ) -> Result<Listing<RevisionRow>, StoreError> {
-        profile_revisions::list(self.conn, tenant_id, id, page).await
-    }
-
-    /// Returns one revision of a profile.
-    pub async fn revision(
-        self,
-        tenant_id: TenantId,
-        id: ProfileId,
-        revision: u64,
-    ) -> Result<Option<RevisionRow>, StoreError> {
-        profile_revisions::find(self.conn, tenant_id, id, revision).await
-    }
-
-    /// Deletes all but the newest `most` revisions of a profile of the tenant in scope. Returns the number of deleted
-    /// revisions.
-    pub async fn keep_revisions(self, id: ProfileId, most: u64) -> Result<u64, StoreError> {
-        profile_revisions::keep(self.conn, id, most).await
+        Ok(page.listing(rows))
     }
 
     /// Returns the number of profiles of a tenant.
@@ -233,23 +165,4 @@ impl<'t> Profiles<'t> {
         .await?;
         Ok(unsigned(count))
     }
-}
-
-async fn lock(
-    conn: &mut PooledConnection,
-    tenant_id: TenantId,
-    id: ProfileId,
-) -> Result<Option<ProfileRow>, StoreError> {
-    let row = query_profiles!(
-        "-- profiles.lock
-        SELECT",
-        "FROM profiles
-        WHERE tenant_id = $1 AND id = $2
-        FOR UPDATE",
-        uuid(tenant_id.to_u128()),
-        uuid(id.to_u128()),
-    )
-    .fetch_optional(conn)
-    .await?;
-    Ok(row.map(ProfileRow::from))
 }

@@ -11,12 +11,24 @@ pub(crate) struct TenantRange {
     pub(crate) until: Uuid,
 }
 
-/// Defines the loads of a table: its name, its columns beside the tenant, which begin with `r.id`, the row as Postgres returns
-/// it, the conversion of that row, and the type of the id.
+/// Defines the loads of a table: its name, its columns beside the tenant, the id and the body, their types as Postgres returns
+/// them, the conversion of a row, and the types of the served object and of its id.
 macro_rules! served_rows {
-    ($table:literal, $columns:literal, $row:ident, $convert:ident -> $served:ty, $id:ty) => {
-        fn of_tenant(row: $row) -> (TenantId, $served) {
-            (TenantId::from_u128(row.tenant_id.as_u128()), $convert(row))
+    (
+        $table:literal, $columns:literal, { $($column:ident: $type:ty),* },
+        |$one:ident| $convert:expr, $served:ty, $id:ty
+    ) => {
+        #[derive(sqlx::FromRow)]
+        struct Row {
+            tenant_id: Uuid,
+            id: Uuid,
+            $($column: $type,)*
+            #[sqlx(rename = "spec!")]
+            spec: String,
+        }
+
+        fn of_tenant($one: Row) -> (TenantId, $served) {
+            (TenantId::from_u128($one.tenant_id.as_u128()), $convert)
         }
 
         /// Returns all rows of these tenants.
@@ -25,15 +37,16 @@ macro_rules! served_rows {
             tenants: TenantRange,
         ) -> Result<Vec<(TenantId, $served)>, StoreError> {
             let rows = sqlx::query_as!(
-                $row,
+                Row,
                 "-- "
                     + $table
                     + ".of_rulebook
                     SELECT
                         r.tenant_id,
+                        r.id,
                         "
                     + $columns
-                    + "
+                    + "r.spec::text AS \"spec!\"
                     FROM "
                     + $table
                     + " r
@@ -55,9 +68,10 @@ macro_rules! served_rows {
                     + ".of_rulebook_since
                     SELECT
                         r.tenant_id,
+                        r.id,
                         "
                     + $columns
-                    + "
+                    + "r.spec::text AS \"spec!\"
                     FROM tenant_changes c
                     JOIN "
                     + $table
@@ -72,7 +86,7 @@ macro_rules! served_rows {
         pub(crate) fn changed(
             answers: &mut Answers,
         ) -> Result<Vec<(TenantId, $served)>, StoreError> {
-            Ok(answers.rows::<$row>()?.into_iter().map(of_tenant).collect())
+            Ok(answers.rows::<Row>()?.into_iter().map(of_tenant).collect())
         }
 
         /// The statement that returns the ids of all rows of the tenants that lost a row after version `since`.

@@ -176,7 +176,7 @@ async fn full_tenant(database: &TestDatabase, email: &str) -> (TenantId, RuleWri
     let mut tx = tenant_tx(&database.app, tenant_id).await;
     let key = key(tenant_id);
     tx.keys().insert(&key).await.unwrap();
-    tx.overrides().insert(&override_of(tenant_id, rule.id)).await.unwrap();
+    tx.overrides().insert(&override_of(tenant_id, rule.id), &Actor::System).await.unwrap();
     tx.profiles().insert(&profiles::profile(tenant_id, "edge"), &Actor::System).await.unwrap();
     tx.namespaces().set(&namespaces::spread(tenant_id, "api"), 0).await.unwrap();
     tx.invitations().replace(&accounts::invitation(tenant_id)).await.unwrap();

@@ -36,6 +36,7 @@ use crate::search::Search;
 use crate::second_factors::SecondFactors;
 use crate::sessions::Sessions;
 use crate::signups::Signups;
+use crate::specs::{Spec, Specs};
 use crate::sweep::Sweep;
 use crate::tallies::Tallies;
 use crate::tenants::Tenants;
@@ -241,6 +242,11 @@ impl Tx {
     /// API keys.
     pub fn keys(&mut self) -> Keys<'_> {
         Keys::new(&mut self.inner)
+    }
+
+    /// The objects of a kind.
+    pub fn specs<T: Spec>(&mut self) -> Specs<'_, T> {
+        Specs::new(&mut self.inner)
     }
 
     /// Rules and their revisions.

@@ -78,7 +78,7 @@ async fn delete_rules(
 }
 
 fn named(row: RuleRow) -> ObjectName {
-    ObjectName { kind: ObjectKind::Rule, namespace: row.namespace, name: row.name }
+    ObjectName { kind: ObjectKind::Rule, namespace: row.columns.namespace, name: row.columns.name }
 }
 
 /// Updates a rule. Returns it with the warnings about the edit.

@@ -55,7 +55,7 @@ pub(crate) async fn insert(
         managed_by: managed_by.map(str::to_owned),
         now: change.now,
     };
-    let row = change.tx.overrides().insert(&write).await?;
+    let row = change.tx.overrides().insert(&write, &change.caller.actor).await?;
     let object = Object::new("override", &row.id);
     change.audit("override.create", object, None, Some(row.spec.clone()));
     Ok(row)

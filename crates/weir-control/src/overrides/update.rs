@@ -72,7 +72,8 @@ pub(crate) async fn update_stored(
         managed_by: managed_by.map(str::to_owned),
         now: change.now,
     };
-    let row = change.tx.overrides().update(&write, expected_revision).await?;
+    let actor = &change.caller.actor;
+    let row = change.tx.overrides().update(&write, expected_revision, actor).await?;
     let row = row.ok_or_else(Problem::not_found)?;
     let object = Object::new("override", &before.id);
     change.audit("override.update", object, Some(before.spec), Some(row.spec.clone()));

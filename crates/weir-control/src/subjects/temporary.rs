@@ -123,11 +123,12 @@ impl Target {
         let object = Object::new("override", &id);
         let Some(own) = self.own else {
             room(&mut change, 1).await?;
-            let row = change.tx.overrides().insert(&write).await?;
+            let row = change.tx.overrides().insert(&write, &change.caller.actor).await?;
             change.audit("override.create", object, None, Some(row.spec.clone()));
             return change.answer(StatusCode::CREATED, &override_answer(&row)?).await;
         };
-        let row = change.tx.overrides().update(&write, own.revision).await?;
+        let actor = &change.caller.actor;
+        let row = change.tx.overrides().update(&write, own.revision, actor).await?;
         let row = row.ok_or_else(Problem::not_found)?;
         change.audit("override.update", object, Some(own.spec), Some(row.spec.clone()));
         change.answer(StatusCode::OK, &override_answer(&row)?).await

@@ -1,10 +1,9 @@
 //! Reads overrides.
 
-use serde_json::Value;
 use weir_domain::id::{OverrideId, RuleId, TenantId};
 
-use super::row::{Row, query_overrides};
-use super::{OverrideBody, OverrideRow, Overrides, bulk};
+use super::row::query_overrides;
+use super::{OverrideRow, Overrides};
 use crate::connection::PooledConnection;
 use crate::convert::{unsigned, uuid};
 use crate::error::StoreError;
@@ -29,55 +28,6 @@ impl OverrideFilter {
 }
 
 impl Overrides<'_> {
-    /// Returns the override with this id.
-    pub async fn find(
-        self,
-        tenant_id: TenantId,
-        id: OverrideId,
-    ) -> Result<Option<OverrideRow>, StoreError> {
-        let row = query_overrides!(
-            "-- overrides.find
-            SELECT",
-            "FROM overrides
-            WHERE tenant_id = $1 AND id = $2",
-            uuid(tenant_id.to_u128()),
-            uuid(id.to_u128()),
-        )
-        .fetch_optional(self.conn)
-        .await?;
-        Ok(row.map(OverrideRow::from))
-    }
-
-    /// Returns at most `most` existing overrides of the rules and subjects of `bodies`, in the order of their ids, each
-    /// with its spec.
-    pub async fn of_subjects(
-        self,
-        tenant_id: TenantId,
-        bodies: &[OverrideBody],
-        most: u32,
-    ) -> Result<Vec<(OverrideId, Value)>, StoreError> {
-        bulk::of_subjects(self.conn, tenant_id, bodies, most).await
-    }
-
-    /// Returns the sets of rules as code that own existing overrides of the rules and subjects of `bodies` with another content,
-    /// each with the number of these overrides, in the order of their names.
-    pub async fn changed_sets(
-        self,
-        tenant_id: TenantId,
-        bodies: &[OverrideBody],
-    ) -> Result<Vec<(String, u64)>, StoreError> {
-        bulk::changed_sets(self.conn, tenant_id, bodies).await
-    }
-
-    /// Returns the overrides with these rules and digests of subjects, in the order of their ids.
-    pub async fn of_keys(
-        self,
-        tenant_id: TenantId,
-        keys: &[(RuleId, [u8; 32])],
-    ) -> Result<Vec<OverrideRow>, StoreError> {
-        bulk::of_keys(self.conn, tenant_id, keys).await
-    }
-
     /// Lists the overrides of a tenant, oldest first.
     pub async fn list(
         self,
@@ -116,7 +66,7 @@ impl Overrides<'_> {
         )
         .fetch_all(self.conn)
         .await?;
-        Ok(page.listing(rows.into_iter().map(OverrideRow::from).collect()))
+        Ok(page.listing(rows))
     }
 
     /// Returns the overrides of a rule for these subjects.
@@ -136,10 +86,8 @@ impl Overrides<'_> {
             uuid(tenant_id.to_u128()),
             uuid(rule_id.to_u128()),
             &digests,
-        )
-        .fetch_all(self.conn)
-        .await?;
-        Ok(rows.into_iter().map(OverrideRow::from).collect())
+        );
+        Ok(rows.fetch_all(self.conn).await?)
     }
 
     /// Returns the overrides of a set of rules as code.
@@ -156,10 +104,8 @@ impl Overrides<'_> {
             ORDER BY id",
             uuid(tenant_id.to_u128()),
             set,
-        )
-        .fetch_all(self.conn)
-        .await?;
-        Ok(rows.into_iter().map(OverrideRow::from).collect())
+        );
+        Ok(rows.fetch_all(self.conn).await?)
     }
 
     /// Returns the number of overrides of a rule.
@@ -206,10 +152,8 @@ pub(crate) async fn of_rule(
         ORDER BY id",
         uuid(tenant_id.to_u128()),
         uuid(rule_id.to_u128()),
-    )
-    .fetch_all(conn)
-    .await?;
-    Ok(rows.into_iter().map(OverrideRow::from).collect())
+    );
+    Ok(rows.fetch_all(conn).await?)
 }
 
 /// All overrides of a namespace's rules, including expired ones.
@@ -228,8 +172,6 @@ pub(crate) async fn of_namespace(
         ORDER BY id",
         uuid(tenant_id.to_u128()),
         namespace,
-    )
-    .fetch_all(conn)
-    .await?;
-    Ok(rows.into_iter().map(OverrideRow::from).collect())
+    );
+    Ok(rows.fetch_all(conn).await?)
 }

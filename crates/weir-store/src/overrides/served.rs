@@ -19,27 +19,15 @@ pub struct ServedOverride {
     pub spec: Box<str>,
 }
 
-#[derive(sqlx::FromRow)]
-struct Row {
-    tenant_id: Uuid,
-    id: Uuid,
-    rule_id: Uuid,
-    #[sqlx(rename = "spec!")]
-    spec: String,
-}
-
 served_rows!(
     "overrides",
-    r#"r.id, r.rule_id, r.spec::text AS "spec!""#,
-    Row,
-    served -> ServedOverride,
-    OverrideId
-);
-
-fn served(row: Row) -> ServedOverride {
-    ServedOverride {
+    "r.rule_id, ",
+    { rule_id: Uuid },
+    |row| ServedOverride {
         id: OverrideId::from_u128(row.id.as_u128()),
         rule_id: RuleId::from_u128(row.rule_id.as_u128()),
         spec: row.spec.into(),
-    }
-}
+    },
+    ServedOverride,
+    OverrideId
+);

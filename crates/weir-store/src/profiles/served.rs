@@ -17,22 +17,11 @@ pub struct ServedProfile {
     pub spec: Box<str>,
 }
 
-#[derive(sqlx::FromRow)]
-struct Row {
-    tenant_id: Uuid,
-    id: Uuid,
-    #[sqlx(rename = "spec!")]
-    spec: String,
-}
-
 served_rows!(
     "profiles",
-    r#"r.id, r.spec::text AS "spec!""#,
-    Row,
-    served -> ServedProfile,
+    "",
+    {},
+    |row| ServedProfile { id: ProfileId::from_u128(row.id.as_u128()), spec: row.spec.into() },
+    ServedProfile,
     ProfileId
 );
-
-fn served(row: Row) -> ServedProfile {
-    ServedProfile { id: ProfileId::from_u128(row.id.as_u128()), spec: row.spec.into() }
-}

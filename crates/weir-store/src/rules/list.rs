@@ -2,7 +2,7 @@
 
 use weir_domain::id::{RuleId, TenantId};
 
-use super::row::{Row, query_rules};
+use super::row::query_rules;
 use super::{RuleRow, Rules};
 use crate::convert::uuid;
 use crate::error::StoreError;
@@ -77,7 +77,7 @@ impl Rules<'_> {
         )
         .fetch_all(self.conn)
         .await?;
-        Ok(page.listing(rows.into_iter().map(RuleRow::from).collect()))
+        Ok(page.listing(rows))
     }
 
     /// Lists the rules that count by attributes of this list and by no other, in the order of namespace and name.
@@ -105,10 +105,8 @@ impl Rules<'_> {
             namespaces,
             attributes,
             i64::from(most),
-        )
-        .fetch_all(self.conn)
-        .await?;
-        Ok(rows.into_iter().map(RuleRow::from).collect())
+        );
+        Ok(rows.fetch_all(self.conn).await?)
     }
 
     /// Returns the rules of these namespaces, and all rules of a set of rules as code.
@@ -128,9 +126,7 @@ impl Rules<'_> {
             uuid(tenant_id.to_u128()),
             namespaces,
             set,
-        )
-        .fetch_all(self.conn)
-        .await?;
-        Ok(rows.into_iter().map(RuleRow::from).collect())
+        );
+        Ok(rows.fetch_all(self.conn).await?)
     }
 }

@@ -23,29 +23,16 @@ pub struct ServedRule {
     pub revision: u64,
 }
 
-#[derive(sqlx::FromRow)]
-struct Row {
-    tenant_id: Uuid,
-    id: Uuid,
-    slots: Vec<i32>,
-    #[sqlx(rename = "spec!")]
-    spec: String,
-    revision: i64,
-}
-
 served_rows!(
     "rules",
-    r#"r.id, r.slots, r.spec::text AS "spec!", r.revision"#,
-    Row,
-    served -> ServedRule,
-    RuleId
-);
-
-fn served(row: Row) -> ServedRule {
-    ServedRule {
+    "r.slots, r.revision, ",
+    { slots: Vec<i32>, revision: i64 },
+    |row| ServedRule {
         id: RuleId::from_u128(row.id.as_u128()),
         slots: row.slots.into_iter().map(slot).collect(),
         spec: row.spec.into(),
         revision: unsigned(row.revision),
-    }
-}
+    },
+    ServedRule,
+    RuleId
+);

@@ -138,7 +138,8 @@ async fn tenant_cannot_read_or_write_another() {
     let refused = tx.rules().insert(&rule(other, "mine"), &Actor::System).await.unwrap_err();
     assert!(refused.to_string().contains("row-level security"), "{refused}");
     let mut tx = tenant_tx(&database.app, own).await;
-    let crossing = tx.overrides().insert(&override_of(own, theirs.id)).await.unwrap_err();
+    let crossing =
+        tx.overrides().insert(&override_of(own, theirs.id), &Actor::System).await.unwrap_err();
     assert!(matches!(crossing, StoreError::Conflict(crate::Constraint::OverrideRule)));
     let mut tx = tenant_tx(&database.app, own).await;
     let taken = tx.tenants().begin_change(other).await.unwrap_err();

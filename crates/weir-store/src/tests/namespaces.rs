@@ -49,7 +49,7 @@ async fn settings_of_a_namespace_reach_the_gates_with_all_others_of_the_tenant()
     assert_eq!(held.tenants[0].spread, [("api".to_owned(), user())]);
     let mut tx = tenant_tx(&database.app, tenant_id).await;
     let row = tx.rules().find(tenant_id, rule.id).await.unwrap().unwrap();
-    assert_eq!((row.namespace.as_str(), row.spread_by), ("api", user()));
+    assert_eq!((row.columns.namespace.as_str(), row.columns.spread_by), ("api", user()));
 
     tx.namespaces().set(&spread(tenant_id, "zeta"), 0).await.unwrap();
     let version = tx.publish(tenant_id, None).await.unwrap().unwrap();

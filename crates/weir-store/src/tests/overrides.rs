@@ -16,13 +16,13 @@ async fn override_is_written_read_changed_and_deleted() {
     let (database, RuleWrite { tenant_id, id: rule_id, .. }) = with_rule().await;
     let mut tx = tenant_tx(&database.app, tenant_id).await;
     let mut write = override_of(tenant_id, rule_id);
-    let row = tx.overrides().insert(&write).await.unwrap();
+    let row = tx.overrides().insert(&write, &Actor::System).await.unwrap();
     assert_eq!((row.revision, row.expires_at), (1, write.body.expires_at));
     write.body.spec = json!({ "action": "deny" });
     write.body.expires_at = None;
-    let row = tx.overrides().update(&write, 1).await.unwrap().unwrap();
+    let row = tx.overrides().update(&write, 1, &Actor::System).await.unwrap().unwrap();
     assert_eq!((row.revision, row.expires_at, &row.spec), (2, None, &write.body.spec));
-    let stale = tx.overrides().update(&write, 1).await.unwrap_err();
+    let stale = tx.overrides().update(&write, 1, &Actor::System).await.unwrap_err();
     assert!(matches!(stale, StoreError::Stale), "{stale}");
     assert_eq!(tx.overrides().find(tenant_id, write.id).await.unwrap(), Some(row.clone()));
     assert_eq!(tx.overrides().delete(tenant_id, write.id, Some(2)).await.unwrap(), Some(row));
@@ -39,7 +39,7 @@ async fn overrides_that_ended_are_found_and_deleted_unless_a_set_owns_them() {
     {
         let mut write = override_of(tenant_id, rule_id);
         (write.body.expires_at, write.managed_by) = (expires_at, set.map(str::to_owned));
-        tx.overrides().insert(&write).await.unwrap();
+        tx.overrides().insert(&write, &Actor::System).await.unwrap();
     }
     tx.commit().await.unwrap();
     let found = async |until: i64| {
@@ -64,10 +64,10 @@ async fn subject_has_one_override_per_rule() {
     let (database, RuleWrite { tenant_id, id: rule_id, .. }) = with_rule().await;
     let mut tx = tenant_tx(&database.app, tenant_id).await;
     let write = override_of(tenant_id, rule_id);
-    tx.overrides().insert(&write).await.unwrap();
+    tx.overrides().insert(&write, &Actor::System).await.unwrap();
     let mut twin = override_of(tenant_id, rule_id);
     twin.body.subject_digest = write.body.subject_digest;
-    let error = tx.overrides().insert(&twin).await.unwrap_err();
+    let error = tx.overrides().insert(&twin, &Actor::System).await.unwrap_err();
     assert!(matches!(error, StoreError::Conflict(Constraint::OverrideSubject)), "{error}");
 }
 

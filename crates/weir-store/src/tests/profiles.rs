@@ -1,14 +1,13 @@
 //! Profiles, by which proxies ask.
 
 use super::*;
-use crate::{Constraint, ProfileWrite};
+use crate::{Constraint, ProfileBody, ProfileWrite};
 
 pub(super) fn profile(tenant_id: TenantId, name: &str) -> ProfileWrite {
     ProfileWrite {
         tenant_id,
         id: ProfileId::new(NOW, next()),
-        name: name.to_owned(),
-        spec: json!({ "name": name }),
+        body: ProfileBody { name: name.to_owned(), spec: json!({ "name": name }) },
         managed_by: None,
         now: NOW,
     }
@@ -24,7 +23,7 @@ async fn profile_is_written_read_changed_and_deleted() {
     let mut write = profile(tenant_id, "edge");
     assert_eq!(tx.profiles().insert(&write, &Actor::System).await.unwrap().revision, 1);
     tx.profiles().insert(&profile(tenant_id, "a"), &Actor::System).await.unwrap();
-    write.name = "nginx".to_owned();
+    write.body.name = "nginx".to_owned();
     let row = tx.profiles().update(&write, 1, &Actor::System).await.unwrap().unwrap();
     assert_eq!((row.revision, row.name.as_str()), (2, "nginx"));
     let stale = tx.profiles().update(&write, 1, &Actor::System).await.unwrap_err();

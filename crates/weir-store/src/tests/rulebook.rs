@@ -231,7 +231,7 @@ async fn removed_override_is_recorded_and_the_remaining_ids_are_loaded() {
     let held = database.gate.load_rulebook(None).await.unwrap().version;
     let second = override_of(tenant_id, rule.id);
     let mut tx = tenant_tx(&database.app, tenant_id).await;
-    tx.overrides().insert(&second).await.unwrap();
+    tx.overrides().insert(&second, &Actor::System).await.unwrap();
     tx.publish(tenant_id, None).await.unwrap().unwrap();
     let mut tx = tenant_tx(&database.app, tenant_id).await;
     tx.overrides().delete(tenant_id, second.id, None).await.unwrap().unwrap();

@@ -136,7 +136,7 @@ async fn list_is_sorted_filtered_and_paged_without_gaps() {
         let listing = tx.rules().list(tenant_id, &filter, &page).await.unwrap();
         let last = listing.items.last().unwrap();
         page.after = Some(RuleAfter { namespace: last.namespace.clone(), name: last.name.clone() });
-        names.extend(listing.items.into_iter().map(|row| row.name));
+        names.extend(listing.items.into_iter().map(|row| row.columns.name));
         if !listing.more {
             break;
         }
@@ -159,7 +159,7 @@ async fn deleted_rule_deletes_its_overrides_and_revisions() {
     let (database, tenant_id) = with_tenant().await;
     let write = write_rule(&database.app, rule(tenant_id, "login")).await;
     let mut tx = tenant_tx(&database.app, tenant_id).await;
-    tx.overrides().insert(&override_of(tenant_id, write.id)).await.unwrap();
+    tx.overrides().insert(&override_of(tenant_id, write.id), &Actor::System).await.unwrap();
     let gone = tx.rules().delete(tenant_id, write.id, Some(1)).await.unwrap().unwrap();
     assert_eq!(gone.name, "login");
     assert_eq!(tx.overrides().count(tenant_id).await.unwrap(), 0);

@@ -8,8 +8,8 @@ use weir_domain::id::{KeyId, OverrideId, ProfileId, RuleId, TenantId};
 use weir_domain::request::{Operation, Request, RequestDraft};
 use weir_domain::time::Timestamp;
 use weir_store::{
-    Actor, KeyRotation, NewKey, OverrideBody, OverrideWrite, ProfileWrite, RuleBody, RuleWrite,
-    Scope, Store, Tx,
+    Actor, KeyRotation, NewKey, OverrideBody, OverrideWrite, ProfileBody, ProfileWrite, RuleBody,
+    RuleWrite, Scope, Store, Tx,
 };
 
 pub(super) const NOW: Timestamp = Timestamp::from_millis(1_790_000_000_000);
@@ -190,12 +190,15 @@ impl History {
                 Some("delete override")
             }
             (Some(known), 1) => {
-                tx.overrides().update(&write, known.revision).await.unwrap()?;
+                tx.overrides().update(&write, known.revision, &Actor::System).await.unwrap()?;
                 Some("update override")
             }
             _ => {
                 let id = OverrideId::from_u128(self.unique());
-                tx.overrides().insert(&OverrideWrite { id, ..write }).await.unwrap();
+                tx.overrides()
+                    .insert(&OverrideWrite { id, ..write }, &Actor::System)
+                    .await
+                    .unwrap();
                 self.overrides.push((tenant, id));
                 Some("insert override")
             }
@@ -217,7 +220,8 @@ impl History {
             "attributes": { "ip": { "from": "address" } },
         });
         let id = ProfileId::from_u128(self.unique());
-        let write = ProfileWrite { tenant_id: tenant, id, name, spec, managed_by: None, now: NOW };
+        let body = ProfileBody { name, spec };
+        let write = ProfileWrite { tenant_id: tenant, id, body, managed_by: None, now: NOW };
         let Some(known) = known else {
             // The tenant can have a profile with this name.
             tx.profiles().insert(&write, &Actor::System).await.ok()?;
