@@ -4,13 +4,13 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use weir_http::problem::Problem;
+use weir_store::{ProfileSpec, RuleSpec};
 use weir_wire::apply::{ApplyAnswer, ApplyBody};
 use weir_wire::problem::ErrorCode;
 
 use crate::actor::{By, Editor, InNamespaces};
 use crate::answers::{answer, to_value};
 use crate::apply::plan::{Plan, refuse_deletes_above};
-use crate::apply::profiles::ProfilePlan;
 use crate::change::Change;
 use crate::error::ControlError;
 use crate::input::{Input, Once};
@@ -22,7 +22,7 @@ mod execution;
 mod overrides;
 mod plan;
 mod profiles;
-mod wanted;
+mod rules;
 
 /// The longest body: a thousand rules of a few kilobytes each.
 pub(crate) const APPLY_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -45,7 +45,7 @@ pub(crate) async fn apply(
     By { caller, .. }: By<InNamespaces<Editor>>,
     Input { body, once }: Input<ApplyBody>,
 ) -> Result<Response, ControlError> {
-    let rules = wanted::checked(&body)?;
+    let rules = rules::checked(&body)?;
     for rule in &rules {
         caller.namespaces.admit(&rule.body.namespace)?;
     }
@@ -62,13 +62,14 @@ pub(crate) async fn apply(
     let once = if body.dry_run { Once::not_stored() } else { once };
     let mut change = control.change("rules.apply", caller, once).await?;
     let version = unchanged_since(&mut change, body.if_version).await?;
-    let plan = Plan::new(&mut change, &body, rules).await?;
-    let profiles = ProfilePlan::new(&mut change, &body).await?;
+    let plan = Plan::<RuleSpec>::new(&mut change, &body, rules).await?;
+    let wanted = body.profiles.iter().map(|wanted| wanted.profile.clone()).collect();
+    let profiles = Plan::<ProfileSpec>::new(&mut change, &body, wanted).await?;
     let mut done = ApplyAnswer::default();
     alerts::delete_before(&mut change, &body, &mut done).await?;
     overrides::delete_before(&mut change, &body, &plan, &mut done).await?;
     execution::execute(&control, &mut change, &body.set, plan, &mut done).await?;
-    profiles.execute(&control, &mut change, &body, &mut done).await?;
+    execution::execute(&control, &mut change, &body.set, profiles, &mut done).await?;
     overrides::execute(&control, &mut change, &body, &mut done).await?;
     alerts::execute(&control, &mut change, &body, &mut done).await?;
     if !body.dry_run {

@@ -60,6 +60,7 @@ mod passwords;
 mod refresh;
 mod sealing;
 mod second_factor;
+mod specs;
 mod tenant_limiter;
 mod tokens;
 mod usage;

@@ -1,9 +1,10 @@
 //! Overrides: exceptions for one subject of a rule.
 
+use weir_domain::id::OverrideId;
 use weir_domain::rule::Rule;
 use weir_domain::time::Timestamp;
 use weir_http::problem::Problem;
-use weir_store::{OverrideBody as StoredBody, OverrideRow, Tx};
+use weir_store::{OverrideBody as StoredBody, OverrideRow, OverrideSpec, Tx};
 use weir_wire::overrides::{OverrideAnswer, OverrideBody};
 use weir_wire::problem::FieldProblem;
 
@@ -11,11 +12,10 @@ use crate::actor::Caller;
 use crate::answers::to_value;
 use crate::error::ControlError;
 use crate::rule_service::subject_digest;
+use crate::specs::Kind;
 
 pub(crate) mod bulk;
 pub(crate) mod create;
-pub(crate) mod delete;
-pub(crate) mod list;
 pub(crate) mod read;
 pub(crate) mod restore;
 pub(crate) mod update;
@@ -23,14 +23,24 @@ pub(crate) mod update;
 /// The longest body: five thousand overrides of a few hundred bytes each.
 pub(crate) const BULK_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// Refuses an override of a rule in a namespace in which the caller has no rights.
-async fn admit(tx: &mut Tx, caller: &Caller, row: &OverrideRow) -> Result<(), ControlError> {
-    if !caller.namespaces.are_restricted() {
-        return Ok(());
+impl Kind for OverrideSpec {
+    const WORD: &'static str = "override";
+    const ID: fn(Timestamp, u128) -> OverrideId = OverrideId::new;
+    type Answer = OverrideAnswer;
+
+    /// The namespace is that of the rule.
+    async fn admit(tx: &mut Tx, caller: &Caller, row: &OverrideRow) -> Result<(), ControlError> {
+        if !caller.namespaces.are_restricted() {
+            return Ok(());
+        }
+        let rule = tx.rules().find(caller.tenant_id, row.rule_id).await?;
+        let rule = rule.ok_or_else(Problem::not_found)?;
+        Ok(caller.namespaces.admit(&rule.namespace)?)
     }
-    let rule = tx.rules().find(caller.tenant_id, row.rule_id).await?;
-    let rule = rule.ok_or_else(Problem::not_found)?;
-    Ok(caller.namespaces.admit(&rule.namespace)?)
+
+    fn answer(row: &OverrideRow) -> Result<OverrideAnswer, Problem> {
+        override_answer(row)
+    }
 }
 
 /// Checks an override against its rule. Returns its columns.

@@ -104,20 +104,20 @@ fn api_keys() -> OpenApiRouter<ControlState> {
 
 fn rules() -> OpenApiRouter<ControlState> {
     OpenApiRouter::new()
-        .routes(routes!(rules::list::list, rules::create::create))
-        .routes(routes!(rules::read::read, rules::update::update, rules::delete::delete))
-        .routes(routes!(rules::revisions::list))
-        .routes(routes!(rules::revert::revert))
+        .routes(routes!(rules::list::list, rules::write::create))
+        .routes(routes!(rules::read::read, rules::write::update, rules::delete::delete))
+        .routes(routes!(rules::read::revisions))
+        .routes(routes!(rules::write::revert))
         .routes(routes!(apply::apply).layer(Extension(BodyLimit(apply::APPLY_BYTES_MAX))))
 }
 
 fn overrides() -> OpenApiRouter<ControlState> {
     OpenApiRouter::new()
-        .routes(routes!(overrides::list::list, overrides::create::create))
+        .routes(routes!(overrides::read::list, overrides::create::create))
         .routes(routes!(
             overrides::read::read,
             overrides::update::update,
-            overrides::delete::delete
+            overrides::update::delete
         ))
         .routes(routes!(overrides::restore::restore))
         .routes(
@@ -127,10 +127,10 @@ fn overrides() -> OpenApiRouter<ControlState> {
 
 fn profiles() -> OpenApiRouter<ControlState> {
     OpenApiRouter::new()
-        .routes(routes!(profiles::list::list, profiles::create::create))
-        .routes(routes!(profiles::read::read, profiles::update::update, profiles::delete::delete))
-        .routes(routes!(profiles::revisions::list))
-        .routes(routes!(profiles::revert::revert))
+        .routes(routes!(profiles::read::list, profiles::write::create))
+        .routes(routes!(profiles::read::read, profiles::write::update, profiles::write::delete))
+        .routes(routes!(profiles::read::revisions))
+        .routes(routes!(profiles::write::revert))
 }
 
 fn namespaces() -> OpenApiRouter<ControlState> {

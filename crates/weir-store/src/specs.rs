@@ -1,5 +1,5 @@
-//! What rules, profiles and overrides have in common: a body in the API's format, the number of its writes, and the set of rules
-//! as code to which it belongs. The file of each kind has its own columns and the lists of its table.
+//! The columns and statements that rules, profiles and overrides share: each is a body in the API's format, with the number of its
+//! writes and the set of rules as code to which it belongs. The file of each kind has its own columns and lists.
 
 mod statements;
 
@@ -22,7 +22,7 @@ pub(crate) use statements::{query_specs, spec_statements};
 
 /// A kind of object that an author writes as a whole: its types, and the statements of its table.
 #[expect(async_fn_in_trait, reason = "only this crate has kinds, and their futures can be sent")]
-pub trait Spec: Sized {
+pub trait Spec: Clone {
     /// The id of an object.
     type Id: Copy + Debug + Display + FromStr + PartialEq;
     /// The columns that other kinds do not have.

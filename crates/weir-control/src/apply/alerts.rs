@@ -1,16 +1,14 @@
 //! The wanted alerts of a set. They are planned and written after the rules that they watch.
 
-use std::collections::HashMap;
-
 use weir_http::problem::Problem;
-use weir_wire::apply::{APPLY_ALERTS_MAX, ApplyAnswer, ApplyBody, UpdatedObject};
-use weir_wire::problem::FieldProblem;
+use weir_wire::apply::{APPLY_ALERTS_MAX, ApplyAnswer, ApplyBody};
 
 use crate::actor::Caller;
 use crate::alerts::create::insert;
 use crate::alerts::delete::delete_stored;
 use crate::alerts::update::update_stored;
-use crate::apply::alerts::plan::{Create, Plan, Update, path, unwanted};
+use crate::apply::alerts::plan::{Create, Plan, path, unwanted};
+use crate::apply::comparison::{Update, refuse_wrong, repeated};
 use crate::change::Change;
 use crate::error::ControlError;
 use crate::state::ControlState;
@@ -26,19 +24,9 @@ pub(super) fn checked(caller: &Caller, body: &ApplyBody) -> Result<(), Problem> 
                       apply `alerts` with another key";
         return Err(Problem::forbidden(detail));
     }
-    if body.alerts.len() > APPLY_ALERTS_MAX {
-        let reason = format!("must hold at most {APPLY_ALERTS_MAX} alerts");
-        return Err(Problem::invalid_field("alerts", reason));
-    }
-    let mut seen = HashMap::new();
-    let mut wrong = Vec::new();
-    for (at, wanted) in body.alerts.iter().enumerate() {
-        if let Some(first) = seen.insert(&wanted.name, at) {
-            let reason = format!("is the name of alerts[{first}] too");
-            wrong.push(FieldProblem::new(format!("{}.name", path(at)), reason));
-        }
-    }
-    if wrong.is_empty() { Ok(()) } else { Err(Problem::invalid(wrong)) }
+    let names = body.alerts.iter().map(|wanted| &wanted.name);
+    let count = body.alerts.len();
+    refuse_wrong("alerts", count, APPLY_ALERTS_MAX, || repeated("alerts", "name", "name", names))
 }
 
 /// Deletes, with `prune`, the alerts of the set that the request does not name, and adds them to the answer. The deletion of a rule
@@ -68,21 +56,10 @@ pub(super) async fn execute(
     let Plan { updates, creates, unchanged } = Plan::new(change, body).await?;
     answer.unchanged += unchanged;
     for update in updates {
-        let Update { at, before, after, adopted, changes, object } = update;
-        let id = before.id;
-        let changed_at = before.updated_at;
+        let Update { at, before, after, shown } = update;
         let written = update_stored(change, before, after, Some(&body.set)).await;
         written.map_err(|error| error.below(&path(at)))?;
-        answer.updated.push(UpdatedObject {
-            kind: object.kind,
-            id: id.to_string(),
-            namespace: object.namespace,
-            name: object.name,
-            changes,
-            adopted,
-            last_changed_by: None,
-            last_changed_at: changed_at.into(),
-        });
+        answer.updated.push(shown);
     }
     for Create { at, alert, object } in creates {
         let written = insert(control, change, alert, Some(&body.set)).await;

@@ -1,7 +1,23 @@
 //! The effect of an apply on a stored object that the request names. It is the same for objects of all kinds.
 
+use std::collections::HashMap;
+use std::hash::Hash;
+
 use serde_json::Value;
-use weir_wire::apply::{ApplyBody, FieldChange};
+use weir_domain::time::Timestamp;
+use weir_http::problem::Problem;
+use weir_wire::apply::{ApplyBody, FieldChange, ObjectName, UpdatedObject};
+use weir_wire::problem::FieldProblem;
+
+/// An object in place of a stored one.
+pub(super) struct Update<B, A> {
+    /// The position in the request.
+    pub(super) at: usize,
+    pub(super) before: B,
+    pub(super) after: A,
+    /// The change in the answer.
+    pub(super) shown: UpdatedObject,
+}
 
 /// The effect of an apply on a stored object.
 pub(super) enum Comparison {
@@ -30,6 +46,59 @@ pub(super) fn compare(
     }
     let owner = managed_by.map_or("no set".to_owned(), |set| format!("the set `{set}`"));
     Err(format!("of {owner}; it is changed only with `adopt`"))
+}
+
+/// A change in the answer. `changed_at` is the time of the change before it.
+pub(super) fn updated(
+    object: ObjectName,
+    id: &impl ToString,
+    adopted: bool,
+    changes: Vec<FieldChange>,
+    changed_at: Timestamp,
+) -> UpdatedObject {
+    let ObjectName { kind, namespace, name } = object;
+    UpdatedObject {
+        kind,
+        id: id.to_string(),
+        namespace,
+        name,
+        changes,
+        adopted,
+        last_changed_by: None,
+        last_changed_at: changed_at.into(),
+    }
+}
+
+/// The problems of the objects of a list whose key an earlier one has. `field` is that of the key, which is `what`.
+pub(super) fn repeated<K: Hash + Eq>(
+    list: &str,
+    field: &str,
+    what: &str,
+    keys: impl Iterator<Item = K>,
+) -> Vec<FieldProblem> {
+    let mut seen = HashMap::new();
+    let mut wrong = Vec::new();
+    for (at, key) in keys.enumerate() {
+        if let Some(first) = seen.insert(key, at) {
+            let reason = format!("is the {what} of {list}[{first}] too");
+            wrong.push(FieldProblem::new(format!("{list}[{at}].{field}"), reason));
+        }
+    }
+    wrong
+}
+
+/// Refuses a list of the request with more than `most` objects, or with problems.
+pub(super) fn refuse_wrong(
+    list: &str,
+    count: usize,
+    most: usize,
+    wrong: impl FnOnce() -> Vec<FieldProblem>,
+) -> Result<(), Problem> {
+    if count > most {
+        return Err(Problem::invalid_field(list, format!("must hold at most {most} {list}")));
+    }
+    let wrong = wrong();
+    if wrong.is_empty() { Ok(()) } else { Err(Problem::invalid(wrong)) }
 }
 
 /// The fields that differ, in the order of the new body. A field that only the stored object has becomes null.

@@ -4,19 +4,16 @@ use std::collections::{HashMap, HashSet};
 
 use weir_domain::id::{OverrideId, RuleId};
 use weir_http::problem::Problem;
-use weir_store::{Page, RuleFilter};
-use weir_wire::apply::{
-    APPLY_OVERRIDES_MAX, ApplyAnswer, ApplyBody, ObjectKind, UpdatedObject, name_of_override,
-};
-use weir_wire::problem::FieldProblem;
+use weir_store::{OverrideSpec, Page, RuleFilter};
+use weir_wire::apply::{APPLY_OVERRIDES_MAX, ApplyAnswer, ApplyBody, name_of_override};
 
+use crate::apply::comparison::{Update, refuse_wrong, repeated};
 use crate::apply::overrides::names::path;
-use crate::apply::overrides::plan::{Plan, Update, plan, rules_of};
+use crate::apply::overrides::plan::{Plan, plan, rules_of};
 use crate::change::Change;
 use crate::error::ControlError;
-use crate::overrides::create::{delete_ended, insert};
-use crate::overrides::delete::delete_stored;
-use crate::overrides::update::update_stored;
+use crate::overrides::create::insert;
+use crate::specs::{delete_stored, replace_stored};
 use crate::state::ControlState;
 
 mod count_by;
@@ -28,20 +25,11 @@ pub(super) use names::{named_object, subject_of};
 
 /// Checks what needs no rule.
 pub(super) fn checked(body: &ApplyBody) -> Result<(), Problem> {
-    if body.overrides.len() > APPLY_OVERRIDES_MAX {
-        let reason = format!("must hold at most {APPLY_OVERRIDES_MAX} overrides");
-        return Err(Problem::invalid_field("overrides", reason));
-    }
-    let mut seen = HashMap::new();
-    let mut wrong = Vec::new();
-    for (at, wanted) in body.overrides.iter().enumerate() {
-        let key = (&wanted.namespace, &wanted.rule, &wanted.subject);
-        if let Some(first) = seen.insert(key, at) {
-            let reason = format!("is the subject of overrides[{first}] too");
-            wrong.push(FieldProblem::new(format!("overrides[{at}].subject"), reason));
-        }
-    }
-    if wrong.is_empty() { Ok(()) } else { Err(Problem::invalid(wrong)) }
+    let keys = body.overrides.iter().map(|one| (&one.namespace, &one.rule, &one.subject));
+    let count = body.overrides.len();
+    refuse_wrong("overrides", count, APPLY_OVERRIDES_MAX, || {
+        repeated("overrides", "subject", "subject", keys)
+    })
 }
 
 /// Plans and writes the overrides, deletions first, and adds them to the answer.
@@ -57,26 +45,14 @@ pub(super) async fn execute(
         prune(change, body, &named, answer).await?;
     }
     for update in updates {
-        let Update { at, before, after, adopted, changes } = update;
-        let id = before.id;
-        let changed_at = before.updated_at;
+        let Update { at, before, after, shown } = update;
         let revision = before.revision;
-        let written = update_stored(change, before, after, revision, Some(&body.set)).await;
-        written.map_err(|error| error.below(&path(at)))?;
-        let wanted = &body.overrides[at];
-        answer.updated.push(UpdatedObject {
-            kind: ObjectKind::Override,
-            id: id.to_string(),
-            namespace: wanted.namespace.clone(),
-            name: wanted.name(),
-            changes,
-            adopted,
-            last_changed_by: None,
-            last_changed_at: changed_at.into(),
-        });
+        let written = replace_stored(change, "update", &before, after, revision, Some(&body.set));
+        written.await.map_err(|error| error.below(&path(at)))?;
+        answer.updated.push(shown);
     }
     for row in ended {
-        delete_ended(change, row).await?;
+        delete_stored::<OverrideSpec>(change, row.id, None).await?;
     }
     for (at, new) in creates {
         let written = insert(control, change, new, Some(&body.set)).await;
@@ -107,7 +83,7 @@ async fn prune(
         if !change.caller.namespaces.contain(&rule.namespace) {
             continue;
         }
-        delete_stored(change, row.id, Some(row.revision)).await?;
+        delete_stored::<OverrideSpec>(change, row.id, Some(row.revision)).await?;
         let name = name_of_override(&rule.name, &subject_of(&row)?);
         answer.deleted.push(named_object(rule.namespace.clone(), name));
     }

@@ -7,16 +7,17 @@ use weir_domain::id::OverrideId;
 use weir_domain::rule::Rule;
 use weir_domain::time::Timestamp;
 use weir_http::problem::Problem;
-use weir_store::{OverrideBody as StoredBody, OverrideRow, OverrideWrite};
+use weir_store::{OverrideBody as StoredBody, OverrideRow, OverrideSpec};
 use weir_wire::overrides::{OverrideAnswer, OverrideBody};
 use weir_wire::problem::ErrorCode;
 
 use crate::actor::{By, Editor, InNamespaces};
-use crate::change::{Change, Object};
+use crate::change::Change;
 use crate::error::ControlError;
 use crate::input::Input;
 use crate::overrides::{checked, override_answer};
 use crate::rule_service::CheckedRule;
+use crate::specs::{delete_stored, insert_stored};
 use crate::state::ControlState;
 
 /// Create an override: other limits, or none, for one subject of a rule.
@@ -48,17 +49,8 @@ pub(crate) async fn insert(
     managed_by: Option<&str>,
 ) -> Result<OverrideRow, ControlError> {
     room(change, 1).await?;
-    let write = OverrideWrite {
-        tenant_id: change.caller.tenant_id,
-        id: control.id(OverrideId::new),
-        body,
-        managed_by: managed_by.map(str::to_owned),
-        now: change.now,
-    };
-    let row = change.tx.overrides().insert(&write, &change.caller.actor).await?;
-    let object = Object::new("override", &row.id);
-    change.audit("override.create", object, None, Some(row.spec.clone()));
-    Ok(row)
+    let id = control.id(OverrideId::new);
+    insert_stored(change, id, body, managed_by).await
 }
 
 /// Deletes the override of the same subject, if it gives way to a new one.
@@ -70,19 +62,9 @@ pub(crate) async fn replace_ended(
     let found = change.tx.overrides().of_keys(change.caller.tenant_id, &[key]).await?;
     for row in found {
         if gives_way(&row, change.now) {
-            delete_ended(change, row).await?;
+            delete_stored::<OverrideSpec>(change, row.id, None).await?;
         }
     }
-    Ok(())
-}
-
-/// Deletes an override that has ended, and records it in the audit log.
-pub(crate) async fn delete_ended(
-    change: &mut Change,
-    row: OverrideRow,
-) -> Result<(), ControlError> {
-    change.tx.overrides().delete(change.caller.tenant_id, row.id, None).await?;
-    change.audit("override.delete", Object::new("override", &row.id), Some(row.spec), None);
     Ok(())
 }
 

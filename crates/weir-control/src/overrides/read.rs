@@ -1,18 +1,80 @@
-//! `GET /tenants/{tenant}/overrides/{override}`
+//! Reads of overrides: `GET /tenants/{tenant}/overrides`, and of one of them
 
 use axum::extract::State;
-use axum::http::StatusCode;
 use axum::response::Response;
-use weir_domain::id::OverrideId;
-use weir_http::params::Path;
+use serde::Deserialize;
+use utoipa::IntoParams;
+use weir_domain::id::RuleId;
+use weir_http::json::Json;
+use weir_http::params::{Path, Query};
 use weir_http::problem::Problem;
+use weir_store::{OverrideFilter, OverrideSpec};
 use weir_wire::overrides::OverrideAnswer;
+use weir_wire::page::Page;
 
 use crate::actor::{By, InNamespaces, Viewer};
-use crate::answers::{answer, to_value};
 use crate::error::ControlError;
-use crate::overrides::{self, override_answer};
+use crate::listing::{List, ListQuery};
+use crate::names;
+use crate::overrides::override_answer;
+use crate::specs;
 use crate::state::ControlState;
+
+/// The filter and page of overrides.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct OverridesQuery {
+    /// The maximum number of items.
+    #[param(minimum = 1, maximum = 200, default = 50)]
+    limit: Option<u32>,
+    /// The `next_cursor` of the page before.
+    cursor: Option<String>,
+    /// Only overrides of this rule.
+    rule_id: Option<String>,
+    /// Only overrides of rules in this namespace.
+    namespace: Option<String>,
+    /// Only overrides with this text in a value of their subject, in any case; at most 256 characters.
+    #[param(max_length = 256)]
+    subject: Option<String>,
+}
+
+/// The tenant's overrides, oldest first.
+#[utoipa::path(get, path = "/tenants/{tenant}/overrides", operation_id = "overrides_list", tag = "overrides",
+    params(("tenant" = String, Path, description = "`tenant_…`"), OverridesQuery),
+    responses((status = 200, description = "The overrides", body = Page<OverrideAnswer>)))]
+pub(crate) async fn list(
+    State(control): State<ControlState>,
+    By { caller, .. }: By<InNamespaces<Viewer>>,
+    Query(query): Query<OverridesQuery>,
+) -> Result<Json<Page<OverrideAnswer>>, ControlError> {
+    let tenant_id = caller.tenant_id;
+    let subject = names::text_filter("subject", query.subject)?;
+    let namespace = names::namespace_filter(query.namespace)?;
+    let namespaces = caller.namespaces.filter(namespace)?;
+    let of = [
+        "overrides",
+        &tenant_id.to_string(),
+        query.rule_id.as_deref().unwrap_or("*"),
+        &format!("{namespaces:?}"),
+        subject.as_deref().unwrap_or(""),
+    ];
+    let list = List::new(&of, ListQuery { limit: query.limit, cursor: query.cursor })?;
+    let rule_id: Option<RuleId> = match query.rule_id {
+        None => None,
+        Some(text) => {
+            let invalid = |_| Problem::invalid_field("rule_id", "must be the id of a rule");
+            Some(text.parse().map_err(invalid)?)
+        }
+    };
+    let page = list.page(|key: String| key.parse().ok())?;
+    let mut tx = control.reading("overrides.list", &caller).await?;
+    let filter = OverrideFilter { rule_id, namespaces, subject };
+    let listing = tx.overrides().list(tenant_id, &filter, &page).await?;
+    let page = list.answer(listing, |row| row.id.to_string(), |row| override_answer(&row));
+    let data = page.data.into_iter().collect::<Result<_, _>>()?;
+    Ok(Json(Page { data, next_cursor: page.next_cursor }))
+}
 
 /// One override; its revision is also the `ETag`.
 #[utoipa::path(get, path = "/tenants/{tenant}/overrides/{override}", operation_id = "overrides_read", tag = "overrides",
@@ -27,9 +89,5 @@ pub(crate) async fn read(
     By { caller, .. }: By<InNamespaces<Viewer>>,
     Path((_, id)): Path<(String, String)>,
 ) -> Result<Response, ControlError> {
-    let id: OverrideId = id.parse().map_err(|_| Problem::not_found())?;
-    let mut tx = control.reading("overrides.read", &caller).await?;
-    let row = tx.overrides().find(caller.tenant_id, id).await?.ok_or_else(Problem::not_found)?;
-    overrides::admit(&mut tx, &caller, &row).await?;
-    Ok(answer(StatusCode::OK, &to_value(&override_answer(&row)?)?))
+    specs::read::<OverrideSpec>(&control, "overrides.read", &caller, &id).await
 }

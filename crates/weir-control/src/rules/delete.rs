@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 use weir_domain::id::{AlertId, RuleId};
 use weir_http::params::Path;
 use weir_http::problem::Problem;
-use weir_store::{Listing, OverrideFilter, OverrideRow, Page};
+use weir_store::{Listing, OverrideFilter, OverrideRow, Page, RuleSpec};
 
 use crate::actor::{By, Editor, InNamespaces};
-use crate::change::{Change, Object};
+use crate::change::Change;
 use crate::error::ControlError;
 use crate::etag::IfMatch;
 use crate::input::Once;
-use crate::rules::update::find;
+use crate::specs;
 use crate::state::ControlState;
 
 /// Delete a rule with its overrides and revisions.
@@ -33,10 +33,10 @@ pub(crate) async fn delete(
     Path((_, rule)): Path<(String, String)>,
     if_match: IfMatch,
 ) -> Result<Response, ControlError> {
-    let rule_id: RuleId = rule.parse().map_err(|_| Problem::not_found())?;
+    let rule_id = specs::parsed(&rule)?;
     let expected = if_match.optional()?;
     let mut change = control.change("rules.delete", caller, Once::not_stored()).await?;
-    find(&mut change, rule_id).await?;
+    specs::find::<RuleSpec>(&mut change.tx, &change.caller, rule_id).await?;
     drop(delete_stored(&mut change, rule_id, expected).await?);
     change.done().await
 }
@@ -79,7 +79,7 @@ pub(crate) async fn delete_stored(
         let deleted: Vec<Value> = alerts.iter().map(shown).collect();
         fields.insert("deleted_alerts".to_owned(), Value::from(deleted));
     }
-    change.audit("rule.delete", Object::new("rule", &rule_id), Some(before), None);
+    specs::record::<RuleSpec>(change, "delete", rule_id, Some(before), None);
     Ok(DeletedOverrides { count, first })
 }
 

@@ -1,17 +1,18 @@
-//! `GET /tenants/{tenant}/rules/{rule}`
+//! Reads of one rule: `GET /tenants/{tenant}/rules/{rule}` and its `/revisions`
 
 use axum::extract::State;
-use axum::http::StatusCode;
 use axum::response::Response;
-use weir_domain::id::RuleId;
-use weir_http::params::Path;
-use weir_http::problem::Problem;
+use weir_http::json::Json;
+use weir_http::params::{Path, Query};
+use weir_store::RuleSpec;
+use weir_wire::audit::Revision;
+use weir_wire::page::Page;
 use weir_wire::rules::RuleAnswer;
 
 use crate::actor::{By, InNamespaces, Viewer};
-use crate::answers::{answer, to_value};
 use crate::error::ControlError;
-use crate::rules::rule_answer;
+use crate::listing::ListQuery;
+use crate::specs;
 use crate::state::ControlState;
 
 /// One rule; its revision is also the `ETag`.
@@ -27,9 +28,22 @@ pub(crate) async fn read(
     By { caller, .. }: By<InNamespaces<Viewer>>,
     Path((_, rule)): Path<(String, String)>,
 ) -> Result<Response, ControlError> {
-    let rule_id: RuleId = rule.parse().map_err(|_| Problem::not_found())?;
-    let mut tx = control.reading("rules.read", &caller).await?;
-    let row = tx.rules().find(caller.tenant_id, rule_id).await?.ok_or_else(Problem::not_found)?;
-    caller.namespaces.admit(&row.namespace)?;
-    Ok(answer(StatusCode::OK, &to_value(&rule_answer(&row)?)?))
+    specs::read::<RuleSpec>(&control, "rules.read", &caller, &rule).await
+}
+
+/// The revisions of a rule with author, time, and content before and after; newest first.
+#[utoipa::path(get, path = "/tenants/{tenant}/rules/{rule}/revisions", operation_id = "rules_revisions", tag = "rules",
+    params(
+        ("tenant" = String, Path, description = "`tenant_…`"),
+        ("rule" = String, Path, description = "`rule_…`"),
+        ListQuery,
+    ),
+    responses((status = 200, description = "The revisions", body = Page<Revision>)))]
+pub(crate) async fn revisions(
+    State(control): State<ControlState>,
+    By { caller, .. }: By<InNamespaces<Viewer>>,
+    Path((_, rule)): Path<(String, String)>,
+    Query(query): Query<ListQuery>,
+) -> Result<Json<Page<Revision>>, ControlError> {
+    specs::revisions::<RuleSpec>(&control, "rules.revisions", &caller, &rule, query).await
 }

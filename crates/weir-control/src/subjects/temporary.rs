@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use axum::http::StatusCode;
 use axum::response::Response;
 use weir_domain::draft::Action;
-use weir_domain::id::{OverrideId, RuleId};
+use weir_domain::id::RuleId;
 use weir_domain::overrides::override_keys;
 use weir_domain::rule::Rule;
 use weir_domain::time::Timestamp;
 use weir_http::problem::Problem;
-use weir_store::{OverrideRow, OverrideWrite, RuleRow};
+use weir_store::{OverrideRow, RuleRow};
 use weir_wire::limits::LimitBody;
 use weir_wire::overrides::OverrideBody;
 use weir_wire::problem::ErrorCode;
@@ -20,11 +20,12 @@ use weir_wire::subjects::{FOR_S_MAX, FOR_S_MIN};
 use weir_wire::time::DateTime;
 use weir_wire::words;
 
-use crate::change::{Change, Object};
+use crate::change::Change;
 use crate::error::ControlError;
-use crate::overrides::create::{in_force, room};
+use crate::overrides::create::{in_force, insert};
 use crate::overrides::{checked, override_answer};
 use crate::rule_service::{CheckedRule, active_rule, subject_digest, subject_of, subject_values};
+use crate::specs::replace_stored;
 use crate::state::ControlState;
 
 /// A subject of a rule, and what applies to it now.
@@ -116,22 +117,15 @@ impl Target {
             reason,
         };
         let stored = checked(&body, &self.rule, change.now).map_err(Problem::invalid)?;
-        let tenant_id = change.caller.tenant_id;
-        let now = change.now;
-        let id = self.own.as_ref().map_or_else(|| control.id(OverrideId::new), |own| own.id);
-        let write = OverrideWrite { tenant_id, id, body: stored, managed_by: None, now };
-        let object = Object::new("override", &id);
-        let Some(own) = self.own else {
-            room(&mut change, 1).await?;
-            let row = change.tx.overrides().insert(&write, &change.caller.actor).await?;
-            change.audit("override.create", object, None, Some(row.spec.clone()));
-            return change.answer(StatusCode::CREATED, &override_answer(&row)?).await;
+        let (status, row) = match self.own {
+            None => (StatusCode::CREATED, insert(control, &mut change, stored, None).await?),
+            Some(own) => {
+                let revision = own.revision;
+                let row = replace_stored(&mut change, "update", &own, stored, revision, None);
+                (StatusCode::OK, row.await?)
+            }
         };
-        let actor = &change.caller.actor;
-        let row = change.tx.overrides().update(&write, own.revision, actor).await?;
-        let row = row.ok_or_else(Problem::not_found)?;
-        change.audit("override.update", object, Some(own.spec), Some(row.spec.clone()));
-        change.answer(StatusCode::OK, &override_answer(&row)?).await
+        change.answer(status, &override_answer(&row)?).await
     }
 }
 

@@ -5,21 +5,21 @@ use std::collections::HashSet;
 use weir_domain::id::AlertId;
 use weir_http::problem::Problem;
 use weir_store::{AlertRow, Page};
-use weir_wire::apply::{ApplyBody, FieldChange, ObjectKind, ObjectName};
+use weir_wire::apply::{ApplyBody, ObjectKind, ObjectName};
 use weir_wire::problem::FieldProblem;
 
 use crate::alerts::CheckedAlert;
 use crate::alerts::create::ALERTS_MAX;
 use crate::answers::to_value;
 use crate::apply::alerts::targets::Targets;
-use crate::apply::comparison::{Comparison, compare, differences};
+use crate::apply::comparison::{Comparison, Update, compare, differences, updated};
 use crate::change::Change;
 use crate::error::ControlError;
 
 /// The changes of the alerts of a set, in the order of the request.
 #[derive(Default)]
 pub(super) struct Plan {
-    pub(super) updates: Vec<Update>,
+    pub(super) updates: Vec<Update<AlertRow, CheckedAlert>>,
     pub(super) creates: Vec<Create>,
     pub(super) unchanged: u64,
 }
@@ -29,18 +29,6 @@ pub(super) struct Create {
     /// The position in the request.
     pub(super) at: usize,
     pub(super) alert: CheckedAlert,
-    pub(super) object: ObjectName,
-}
-
-/// An alert in place of a stored one.
-pub(super) struct Update {
-    /// The position in the request.
-    pub(super) at: usize,
-    pub(super) before: AlertRow,
-    pub(super) after: CheckedAlert,
-    /// Whether the alert did not belong to the set.
-    pub(super) adopted: bool,
-    pub(super) changes: Vec<FieldChange>,
     pub(super) object: ObjectName,
 }
 
@@ -93,8 +81,8 @@ impl Plan {
             Ok(Comparison::Changed { adopted }) => {
                 let shown = |alert| to_value(&targets.shown(alert));
                 let changes = differences(&shown(&now)?, &shown(&after)?);
-                let before = before.clone();
-                self.updates.push(Update { at, before, after, adopted, changes, object });
+                let shown = updated(object, &before.id, adopted, changes, before.updated_at);
+                self.updates.push(Update { at, before: before.clone(), after, shown });
             }
             Err(reason) => return Ok(Err(format!("is an alert {reason}"))),
         }

@@ -2,33 +2,33 @@
 //! the rule is changed, and the request has the new ones.
 
 use weir_http::problem::Problem;
-use weir_store::{OverrideFilter, OverrideRow, Page};
+use weir_store::{OverrideFilter, OverrideRow, OverrideSpec, Page, RuleSpec};
 use weir_wire::apply::{ApplyAnswer, ApplyBody, name_of_override};
 use weir_wire::problem::FieldProblem;
 
 use crate::apply::overrides::names::{named_object, subject_of};
-use crate::apply::plan::{Plan, Update};
-use crate::apply::wanted;
+use crate::apply::plan::{Plan, Update, path};
 use crate::change::Change;
 use crate::error::ControlError;
-use crate::overrides::delete::delete_stored;
 use crate::rule_service::CheckedRule;
+use crate::specs::delete_stored;
 
 /// Deletes, with `prune`, the overrides of the set that belong to these rules, and adds them to the answer. Refuses a rule that has
 /// others.
 pub(in crate::apply) async fn delete_before(
     change: &mut Change,
     body: &ApplyBody,
-    plan: &Plan,
+    plan: &Plan<RuleSpec>,
     answer: &mut ApplyAnswer,
 ) -> Result<(), ControlError> {
-    let changed: Vec<&Update> = plan.updates.iter().filter(|update| counts_anew(update)).collect();
+    let changed: Vec<&Update<RuleSpec>> =
+        plan.updates.iter().filter(|update| counts_anew(update)).collect();
     if changed.is_empty() {
         return Ok(());
     }
     let of_set = change.tx.overrides().of_set(change.caller.tenant_id, &body.set).await?;
     let mut wrong = Vec::new();
-    for Update { at, before, .. } in changed {
+    for Update::<RuleSpec> { at, before, .. } in changed {
         let rows: Vec<&OverrideRow> =
             of_set.iter().filter(|row| row.rule_id == before.id).collect();
         let one_more = u32::try_from(rows.len()).unwrap_or(u32::MAX).saturating_add(1);
@@ -44,20 +44,20 @@ pub(in crate::apply) async fn delete_before(
             }
             (false, true) => {
                 for row in rows {
-                    delete_stored(change, row.id, Some(row.revision)).await?;
+                    delete_stored::<OverrideSpec>(change, row.id, Some(row.revision)).await?;
                     let name = name_of_override(&before.name, &subject_of(row)?);
                     answer.deleted.push(named_object(before.namespace.clone(), name));
                 }
                 continue;
             }
         };
-        wrong.push(FieldProblem::new(format!("{}.count_by", wanted::path(*at)), reason));
+        wrong.push(FieldProblem::new(format!("{}.count_by", path::<RuleSpec>(*at)), reason));
     }
     if wrong.is_empty() { Ok(()) } else { Err(Problem::invalid(wrong).into()) }
 }
 
 /// Whether the rule counts by other attributes from then on.
-fn counts_anew(update: &Update) -> bool {
+fn counts_anew(update: &Update<RuleSpec>) -> bool {
     let before = CheckedRule::stored(&update.before);
-    before.map_or(true, |before| before.rule.count_by() != update.checked.rule.count_by())
+    before.map_or(true, |before| before.rule.count_by() != update.after.rule.count_by())
 }

@@ -6,11 +6,11 @@ use weir_domain::id::{OverrideId, RuleId};
 use weir_domain::rule::Rule;
 use weir_http::problem::Problem;
 use weir_store::{OverrideBody as StoredBody, OverrideRow};
-use weir_wire::apply::{ApplyAnswer, ApplyBody, ApplyOverride, FieldChange, PlanWarning};
+use weir_wire::apply::{ApplyAnswer, ApplyBody, ApplyOverride, PlanWarning};
 use weir_wire::problem::FieldProblem;
 
-use crate::apply::comparison::{Comparison, compare, differences};
-use crate::apply::overrides::names::{path, subject_of};
+use crate::apply::comparison::{self, Comparison, compare, differences, updated};
+use crate::apply::overrides::names::{named_object, path, subject_of};
 use crate::change::Change;
 use crate::error::ControlError;
 use crate::overrides::checked as checked_override;
@@ -18,15 +18,7 @@ use crate::overrides::create::gives_way;
 use crate::rule_service::CheckedRule;
 
 /// An override in place of a stored one.
-pub(super) struct Update {
-    /// The position in the request.
-    pub(super) at: usize,
-    pub(super) before: OverrideRow,
-    pub(super) after: StoredBody,
-    /// Whether the override did not belong to the set.
-    pub(super) adopted: bool,
-    pub(super) changes: Vec<FieldChange>,
-}
+pub(super) type Update = comparison::Update<OverrideRow, StoredBody>;
 
 /// The changes of the overrides of a set.
 #[derive(Default)]
@@ -136,7 +128,10 @@ fn update(
         Ok(Comparison::Unchanged) => Ok(None),
         Ok(Comparison::Changed { adopted }) => {
             let changes = differences(&before.spec, &after.spec);
-            Ok(Some(Update { at, before, after, adopted, changes }))
+            let wanted = &body.overrides[at];
+            let object = named_object(wanted.namespace.clone(), wanted.name());
+            let shown = updated(object, &before.id, adopted, changes, before.updated_at);
+            Ok(Some(Update { at, before, after, shown }))
         }
         Err(reason) => Err(format!("has an override {reason}")),
     }
