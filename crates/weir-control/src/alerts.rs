@@ -1,23 +1,72 @@
 //! Alerts of a tenant. They are evaluated in `alerting`.
 
+use axum::extract::State;
+use axum::response::Response;
 use weir_domain::alert::Condition;
 use weir_domain::id::{AlertId, WebhookId};
+use weir_http::json::Json;
+use weir_http::params::{Path, Query};
 use weir_http::problem::Problem;
 use weir_store::{AlertRow, AlertWrite};
 use weir_wire::alerts::{Alert, AlertBody};
+use weir_wire::page::Page;
 
+use crate::actor::{By, Editor, Viewer};
+use crate::answers::to_value;
 use crate::api_keys::maker;
-use crate::change::Change;
+use crate::change::{Change, Object};
 use crate::error::ControlError;
+use crate::input::Once;
+use crate::listing::{List, ListQuery};
 use crate::names;
+use crate::state::ControlState;
 
 pub(crate) mod backtest;
-pub(crate) mod create;
-pub(crate) mod delete;
-pub(crate) mod list;
 pub(crate) mod mute;
 pub(crate) mod quotas;
-pub(crate) mod update;
+pub(crate) mod write;
+
+/// The tenant's alerts, newest first.
+#[utoipa::path(get, path = "/tenants/{tenant}/alerts", operation_id = "alerts_list", tag = "alerts",
+    params(("tenant" = String, Path, description = "`tenant_…`"), ListQuery),
+    responses((status = 200, description = "The alerts", body = Page<Alert>)))]
+pub(crate) async fn list(
+    State(control): State<ControlState>,
+    By { caller, .. }: By<Viewer>,
+    Query(query): Query<ListQuery>,
+) -> Result<Json<Page<Alert>>, ControlError> {
+    let list = List::new(&["alerts", &caller.tenant_id.to_string()], query)?;
+    let page = list.page(|key: String| key.parse().ok())?;
+    let mut tx = control.reading("alerts.list", &caller).await?;
+    let listing = tx.alerts().list(caller.tenant_id, &page).await?;
+    Ok(Json(list.answer(listing, |row| row.id.to_string(), alert)))
+}
+
+/// Delete an alert.
+#[utoipa::path(delete, path = "/tenants/{tenant}/alerts/{alert}", operation_id = "alerts_delete", tag = "alerts",
+    params(
+        ("tenant" = String, Path, description = "`tenant_…`"),
+        ("alert" = String, Path, description = "`alert_…`"),
+    ),
+    responses((status = 204, description = "Deleted")))]
+pub(crate) async fn delete(
+    State(control): State<ControlState>,
+    By { caller, .. }: By<Editor>,
+    Path((_, alert)): Path<(String, String)>,
+) -> Result<Response, ControlError> {
+    let id: AlertId = alert.parse().map_err(|_| Problem::not_found())?;
+    let mut change = control.change("alerts.delete", caller, Once::not_stored()).await?;
+    delete_stored(&mut change, id).await?;
+    change.done().await
+}
+
+/// Deletes an alert and records it in the audit log.
+pub(crate) async fn delete_stored(change: &mut Change, id: AlertId) -> Result<(), ControlError> {
+    let row = change.tx.alerts().delete(change.caller.tenant_id, id).await?;
+    let before = to_value(&alert(row.ok_or_else(Problem::not_found)?))?;
+    change.audit("alert.delete", Object::new("alert", &id), Some(before), None);
+    Ok(())
+}
 
 /// An alert in JSON.
 fn alert(row: AlertRow) -> Alert {

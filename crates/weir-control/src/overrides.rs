@@ -15,10 +15,9 @@ use crate::rule_service::subject_digest;
 use crate::specs::Kind;
 
 pub(crate) mod bulk;
-pub(crate) mod create;
 pub(crate) mod read;
 pub(crate) mod restore;
-pub(crate) mod update;
+pub(crate) mod write;
 
 /// The longest body: five thousand overrides of a few hundred bytes each.
 pub(crate) const BULK_BYTES_MAX: usize = 4 * 1024 * 1024;

@@ -60,14 +60,14 @@ fn sessions() -> OpenApiRouter<ControlState> {
 
 fn me() -> OpenApiRouter<ControlState> {
     OpenApiRouter::new()
-        .routes(routes!(me::read::read, me::rename::rename))
+        .routes(routes!(me::read, me::rename))
         .routes(routes!(me::password::change))
-        .routes(routes!(me::sessions::list::list, me::sessions::end_all::end_all))
-        .routes(routes!(me::sessions::end::end))
+        .routes(routes!(me::sessions::list, me::sessions::end_all))
+        .routes(routes!(me::sessions::end))
         .routes(routes!(
-            me::second_factor::read::read,
-            me::second_factor::begin::begin,
-            me::second_factor::remove::remove
+            me::second_factor::read,
+            me::second_factor::begin,
+            me::second_factor::remove
         ))
         .routes(routes!(me::second_factor::confirm::confirm))
         .routes(routes!(me::second_factor::recovery_codes::replace))
@@ -75,30 +75,30 @@ fn me() -> OpenApiRouter<ControlState> {
 
 fn tenants() -> OpenApiRouter<ControlState> {
     OpenApiRouter::new()
-        .routes(routes!(tenants::list::list, tenants::create::create))
-        .routes(routes!(tenants::read::read, tenants::update::update, tenants::delete::delete))
-        .routes(routes!(ceilings::read::read))
+        .routes(routes!(tenants::list, tenants::create::create))
+        .routes(routes!(tenants::read, tenants::update::update, tenants::delete))
+        .routes(routes!(ceilings::read))
 }
 
 fn members() -> OpenApiRouter<ControlState> {
     OpenApiRouter::new()
-        .routes(routes!(members::list::list))
-        .routes(routes!(members::leave::leave))
-        .routes(routes!(members::change::change, members::remove::remove))
+        .routes(routes!(members::list))
+        .routes(routes!(members::leave))
+        .routes(routes!(members::change, members::remove::remove))
 }
 
 fn invitations() -> OpenApiRouter<ControlState> {
     OpenApiRouter::new()
-        .routes(routes!(invitations::list::list, invitations::create::create))
-        .routes(routes!(invitations::revoke::revoke))
-        .routes(routes!(invitations::preview::preview))
+        .routes(routes!(invitations::list, invitations::create::create))
+        .routes(routes!(invitations::revoke))
+        .routes(routes!(invitations::preview))
         .routes(routes!(invitations::accept::accept))
 }
 
 fn api_keys() -> OpenApiRouter<ControlState> {
     OpenApiRouter::new()
-        .routes(routes!(api_keys::list::list, api_keys::create::create))
-        .routes(routes!(api_keys::delete::delete))
+        .routes(routes!(api_keys::list, api_keys::create::create))
+        .routes(routes!(api_keys::delete))
         .routes(routes!(api_keys::rotate::rotate))
 }
 
@@ -113,12 +113,8 @@ fn rules() -> OpenApiRouter<ControlState> {
 
 fn overrides() -> OpenApiRouter<ControlState> {
     OpenApiRouter::new()
-        .routes(routes!(overrides::read::list, overrides::create::create))
-        .routes(routes!(
-            overrides::read::read,
-            overrides::update::update,
-            overrides::update::delete
-        ))
+        .routes(routes!(overrides::read::list, overrides::write::create))
+        .routes(routes!(overrides::read::read, overrides::write::update, overrides::write::delete))
         .routes(routes!(overrides::restore::restore))
         .routes(
             routes!(overrides::bulk::bulk).layer(Extension(BodyLimit(overrides::BULK_BYTES_MAX))),
@@ -135,8 +131,8 @@ fn profiles() -> OpenApiRouter<ControlState> {
 
 fn namespaces() -> OpenApiRouter<ControlState> {
     OpenApiRouter::new()
-        .routes(routes!(namespaces::list::list))
-        .routes(routes!(namespaces::read::read, namespaces::update::update))
+        .routes(routes!(namespaces::list))
+        .routes(routes!(namespaces::read, namespaces::update::update))
 }
 
 fn tester() -> OpenApiRouter<ControlState> {
@@ -149,8 +145,8 @@ fn tester() -> OpenApiRouter<ControlState> {
 fn subjects() -> OpenApiRouter<ControlState> {
     OpenApiRouter::new()
         .routes(routes!(subjects::inspect::inspect))
-        .routes(routes!(subjects::raise::raise))
-        .routes(routes!(subjects::block::block))
+        .routes(routes!(subjects::raise))
+        .routes(routes!(subjects::block))
         .routes(routes!(search::search))
 }
 
@@ -178,8 +174,8 @@ fn stats() -> OpenApiRouter<ControlState> {
 
 fn alerts() -> OpenApiRouter<ControlState> {
     OpenApiRouter::new()
-        .routes(routes!(alerts::list::list, alerts::create::create))
-        .routes(routes!(alerts::update::update, alerts::delete::delete))
+        .routes(routes!(alerts::list, alerts::write::create))
+        .routes(routes!(alerts::write::update, alerts::delete))
         .routes(routes!(alerts::backtest::run))
         .routes(routes!(alerts::mute::mute))
 }

@@ -4,9 +4,9 @@ use weir_http::problem::Problem;
 use weir_wire::apply::{APPLY_ALERTS_MAX, ApplyAnswer, ApplyBody};
 
 use crate::actor::Caller;
-use crate::alerts::create::insert;
-use crate::alerts::delete::delete_stored;
-use crate::alerts::update::update_stored;
+use crate::alerts::delete_stored;
+use crate::alerts::write::insert;
+use crate::alerts::write::update_stored;
 use crate::apply::alerts::plan::{Create, Plan, path, unwanted};
 use crate::apply::comparison::{Update, refuse_wrong, repeated};
 use crate::change::Change;

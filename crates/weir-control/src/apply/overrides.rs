@@ -12,7 +12,7 @@ use crate::apply::overrides::names::path;
 use crate::apply::overrides::plan::{Plan, plan, rules_of};
 use crate::change::Change;
 use crate::error::ControlError;
-use crate::overrides::create::insert;
+use crate::overrides::write::insert;
 use crate::specs::{delete_stored, replace_stored};
 use crate::state::ControlState;
 

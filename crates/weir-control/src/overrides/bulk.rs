@@ -25,7 +25,7 @@ use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::input::{Input, Once};
 use crate::overrides::checked;
-use crate::overrides::create::room;
+use crate::overrides::write::room;
 use crate::rule_service::CheckedRule;
 use crate::state::ControlState;
 

@@ -10,7 +10,7 @@ use weir_wire::overrides::{OverrideAnswer, RestoreOverrideBody};
 use crate::actor::{By, Editor, InNamespaces};
 use crate::error::ControlError;
 use crate::input::Input;
-use crate::overrides::create::{insert, replace_ended, rule_of};
+use crate::overrides::write::{insert, replace_ended, rule_of};
 use crate::overrides::{checked, override_answer};
 use crate::state::ControlState;
 

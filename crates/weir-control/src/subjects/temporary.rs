@@ -22,7 +22,7 @@ use weir_wire::words;
 
 use crate::change::Change;
 use crate::error::ControlError;
-use crate::overrides::create::{in_force, insert};
+use crate::overrides::write::{in_force, insert};
 use crate::overrides::{checked, override_answer};
 use crate::rule_service::{CheckedRule, active_rule, subject_digest, subject_of, subject_values};
 use crate::specs::replace_stored;

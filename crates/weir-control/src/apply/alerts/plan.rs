@@ -9,7 +9,7 @@ use weir_wire::apply::{ApplyBody, ObjectKind, ObjectName};
 use weir_wire::problem::FieldProblem;
 
 use crate::alerts::CheckedAlert;
-use crate::alerts::create::ALERTS_MAX;
+use crate::alerts::write::ALERTS_MAX;
 use crate::answers::to_value;
 use crate::apply::alerts::targets::Targets;
 use crate::apply::comparison::{Comparison, Update, compare, differences, updated};

@@ -14,7 +14,7 @@ use crate::apply::overrides::names::{named_object, path, subject_of};
 use crate::change::Change;
 use crate::error::ControlError;
 use crate::overrides::checked as checked_override;
-use crate::overrides::create::gives_way;
+use crate::overrides::write::gives_way;
 use crate::rule_service::CheckedRule;
 
 /// An override in place of a stored one.

@@ -1,4 +1,4 @@
-//! `POST /tenants/{tenant}/overrides`
+//! Writes of overrides: `POST /tenants/{tenant}/overrides`, `PUT` and `DELETE` of one of them
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -6,6 +6,7 @@ use axum::response::Response;
 use weir_domain::id::OverrideId;
 use weir_domain::rule::Rule;
 use weir_domain::time::Timestamp;
+use weir_http::params::Path;
 use weir_http::problem::Problem;
 use weir_store::{OverrideBody as StoredBody, OverrideRow, OverrideSpec};
 use weir_wire::overrides::{OverrideAnswer, OverrideBody};
@@ -14,10 +15,11 @@ use weir_wire::problem::ErrorCode;
 use crate::actor::{By, Editor, InNamespaces};
 use crate::change::Change;
 use crate::error::ControlError;
+use crate::etag::IfMatch;
 use crate::input::Input;
 use crate::overrides::{checked, override_answer};
 use crate::rule_service::CheckedRule;
-use crate::specs::{delete_stored, insert_stored};
+use crate::specs::{self, delete_stored, insert_stored, replace_stored};
 use crate::state::ControlState;
 
 /// Create an override: other limits, or none, for one subject of a rule.
@@ -97,4 +99,59 @@ pub(crate) async fn room(change: &mut Change, more: u64) -> Result<u64, ControlE
     }
     let detail = format!("the tenant has {count} overrides; {most} is the most");
     Err(Problem::new(ErrorCode::Conflict, detail).into())
+}
+
+/// Replace an override, based on the revision named in `If-Match`. It stays with its rule.
+#[utoipa::path(put, path = "/tenants/{tenant}/overrides/{override}", operation_id = "overrides_update", tag = "overrides",
+    params(
+        ("tenant" = String, Path, description = "`tenant_…`"),
+        ("override" = String, Path, description = "`override_…`"),
+        ("If-Match" = String, Header, description = "The `ETag` last read"),
+    ),
+    request_body = OverrideBody,
+    responses(
+        (status = 200, description = "Replaced", body = OverrideAnswer,
+            headers(("ETag" = String, description = "The revision, for `If-Match`"))),
+        (status = 409, description = "The subject has another override"),
+        (status = 412, description = "Someone else changed this while you were editing"),
+        (status = 428, description = "`If-Match` is missing"),
+    ))]
+pub(crate) async fn update(
+    State(control): State<ControlState>,
+    By { caller, .. }: By<InNamespaces<Editor>>,
+    Path((_, id)): Path<(String, String)>,
+    if_match: IfMatch,
+    Input { body, once }: Input<OverrideBody>,
+) -> Result<Response, ControlError> {
+    let override_id = specs::parsed(&id)?;
+    let mut change = control.change("overrides.update", caller, once).await?;
+    let before = specs::find::<OverrideSpec>(&mut change.tx, &change.caller, override_id).await?;
+    let expected = if_match.required()?;
+    if body.rule_id != before.rule_id.to_string() {
+        return Err(Problem::invalid_field("rule_id", "must stay the same").into());
+    }
+    let rule = rule_of(&mut change, &body.rule_id).await?;
+    let stored = checked(&body, &rule, change.now).map_err(Problem::invalid)?;
+    let row = replace_stored(&mut change, "update", &before, stored, expected, None).await?;
+    change.answer(StatusCode::OK, &override_answer(&row)?).await
+}
+
+/// Delete an override: the rule's own limits apply again.
+#[utoipa::path(delete, path = "/tenants/{tenant}/overrides/{override}", operation_id = "overrides_delete", tag = "overrides",
+    params(
+        ("tenant" = String, Path, description = "`tenant_…`"),
+        ("override" = String, Path, description = "`override_…`"),
+        ("If-Match" = Option<String>, Header, description = "The `ETag` last read; without it any revision is deleted"),
+    ),
+    responses(
+        (status = 204, description = "Deleted"),
+        (status = 412, description = "Someone else changed this while you were editing"),
+    ))]
+pub(crate) async fn delete(
+    State(control): State<ControlState>,
+    By { caller, .. }: By<InNamespaces<Editor>>,
+    Path((_, id)): Path<(String, String)>,
+    if_match: IfMatch,
+) -> Result<Response, ControlError> {
+    specs::delete::<OverrideSpec>(&control, "overrides.delete", caller, &id, if_match).await
 }
