@@ -9,7 +9,7 @@ use weir_domain::id::UserId;
 use weir_http::json::Json;
 use weir_http::params::{Path, Query};
 use weir_http::problem::Problem;
-use weir_store::{Actor, MemberRole, MemberRow};
+use weir_store::{MemberRole, MemberRow};
 use weir_wire::members::{ChangeMember, Member};
 use weir_wire::page::Page;
 use weir_wire::problem::ErrorCode;
@@ -18,11 +18,12 @@ use crate::actor::{Admin, By, Viewer};
 use crate::answers::to_value;
 use crate::change::{Change, Object};
 use crate::error::ControlError;
-use crate::input::{Input, Once};
+use crate::input::Input;
 use crate::listing::{List, ListQuery};
 use crate::state::ControlState;
 use crate::tenants;
 
+pub(crate) mod leave;
 pub(crate) mod remove;
 pub(crate) mod roles;
 
@@ -73,33 +74,6 @@ pub(crate) async fn change(
     let after = member(after);
     change.audit("member.change", object, Some(to_value(&before)?), Some(to_value(&after)?));
     change.answer(StatusCode::OK, &after).await
-}
-
-/// Leave a tenant, in any role. Pending invitations that you created are revoked; your API keys keep working.
-#[utoipa::path(delete, path = "/tenants/{tenant}/members/me", operation_id = "members_leave", tag = "members",
-    params(("tenant" = String, Path, description = "`tenant_…`")),
-    responses(
-        (status = 204, description = "Left"),
-        (status = 409, description = "The tenant would have no owner"),
-    ))]
-pub(crate) async fn leave(
-    State(control): State<ControlState>,
-    By { caller, .. }: By<Viewer>,
-) -> Result<Response, ControlError> {
-    let Actor::Person { id, .. } = caller.actor else {
-        return Err(Problem::forbidden("API keys cannot do this: sign in").into());
-    };
-    let mut change = control.change("members.leave", caller, Once::not_stored()).await?;
-    let gone = touched(&mut change, &id.to_string()).await?;
-    keep_an_owner(&mut change, &gone).await?;
-    let object = Object::new("member", &id);
-    let email = gone.email.clone();
-    let before = to_value(&member(gone))?;
-    // Entries can be appended only for members, so this precedes the removal.
-    change.audit("member.leave", object, Some(before), None);
-    remove::made_by(&mut change, &email, false).await?;
-    change.tx.members().delete(change.caller.tenant_id, id).await?;
-    change.done().await
 }
 
 /// A member in JSON.

@@ -83,7 +83,7 @@ fn tenants() -> OpenApiRouter<ControlState> {
 fn members() -> OpenApiRouter<ControlState> {
     OpenApiRouter::new()
         .routes(routes!(members::list))
-        .routes(routes!(members::leave))
+        .routes(routes!(members::leave::leave))
         .routes(routes!(members::change, members::remove::remove))
 }
 

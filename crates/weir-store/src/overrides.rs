@@ -6,8 +6,7 @@ mod reads;
 mod row;
 mod served;
 
-use serde_json::Value;
-use weir_domain::id::{OverrideId, RuleId, TenantId};
+use weir_domain::id::{OverrideId, TenantId};
 use weir_domain::time::Timestamp;
 
 use crate::connection::PooledConnection;
@@ -19,6 +18,7 @@ pub use body::OverrideBody;
 pub use bulk::OverrideBulk;
 pub use reads::OverrideFilter;
 pub(crate) use reads::{of_namespace, of_rule};
+pub use row::OverrideColumns;
 use row::query_overrides;
 pub use served::ServedOverride;
 pub(crate) use served::{changed, changed_statement, of_tenants, remaining, remaining_statement};
@@ -26,21 +26,6 @@ pub(crate) use served::{changed, changed_statement, of_tenants, remaining, remai
 /// The kind of overrides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OverrideSpec;
-
-/// The columns that only overrides have.
-#[derive(Debug, Clone, PartialEq)]
-pub struct OverrideColumns {
-    /// The rule.
-    pub rule_id: RuleId,
-    /// The subject, as attributes and their values.
-    pub subject: Value,
-    /// The reason that the author gave.
-    pub reason: String,
-    /// The digest of what the last apply of its set wrote.
-    pub applied_digest: Option<String>,
-    /// The time after which the override does not apply.
-    pub expires_at: Option<Timestamp>,
-}
 
 /// An override.
 pub type OverrideRow = SpecRow<OverrideSpec>;

@@ -15,6 +15,7 @@ use crate::page::{Listing, Page};
 use crate::revisions::{RevisionRow, revised, revision_writes};
 use crate::specs::{Revised, Spec, SpecRow, SpecWrite, Specs, spec_statements};
 
+pub use row::ProfileColumns;
 use row::query_profiles;
 pub use served::ServedProfile;
 pub(crate) use served::{changed, changed_statement, of_tenants, remaining, remaining_statement};
@@ -31,13 +32,6 @@ pub struct ProfileBody {
 /// The kind of profiles.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProfileSpec;
-
-/// The columns that only profiles have.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProfileColumns {
-    /// The name, unique in the tenant.
-    pub name: String,
-}
 
 /// A profile.
 pub type ProfileRow = SpecRow<ProfileSpec>;

@@ -24,6 +24,7 @@ pub use activity::{COUNTED_OVERRIDES_MAX, RuleActivity};
 pub use list::{RuleAfter, RuleFilter, RuleHas};
 pub use others::OtherRules;
 pub use outage::OutageRules;
+pub use row::RuleColumns;
 use row::{query_rules, stored_patterns, stored_slot, stored_slots};
 pub use served::ServedRule;
 pub(crate) use served::{changed, changed_statement, of_tenants, remaining, remaining_statement};
@@ -48,21 +49,6 @@ pub struct RuleBody {
 /// The kind of rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleSpec;
-
-/// The columns that only rules have.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RuleColumns {
-    /// The namespace.
-    pub namespace: String,
-    /// The name, unique in the namespace.
-    pub name: String,
-    /// The attributes by whose values the counters of the namespace are spread.
-    pub spread_by: Vec<String>,
-    /// The counter slot of each limit, in the order of the body.
-    pub slots: Vec<u32>,
-    /// The lowest counter slot that was never used.
-    pub next_slot: u32,
-}
 
 /// A rule.
 pub type RuleRow = SpecRow<RuleSpec>;

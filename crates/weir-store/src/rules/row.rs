@@ -1,5 +1,20 @@
 //! The columns of a rule.
 
+/// The columns that only rules have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleColumns {
+    /// The namespace.
+    pub namespace: String,
+    /// The name, unique in the namespace.
+    pub name: String,
+    /// The attributes by whose values the counters of the namespace are spread.
+    pub spread_by: Vec<String>,
+    /// The counter slot of each limit, in the order of the body.
+    pub slots: Vec<u32>,
+    /// The lowest counter slot that was never used.
+    pub next_slot: u32,
+}
+
 /// A statement that returns rules: `$head`, the columns, `$tail`.
 macro_rules! query_rules {
     ($($statement:tt)+) => {
@@ -17,7 +32,7 @@ macro_rules! query_rules {
                     WHERE n.tenant_id = rules.tenant_id AND n.name = rules.namespace
                 ) AS spread_by"
             ),
-            |row| $crate::rules::RuleColumns {
+            |row| $crate::rules::row::RuleColumns {
                 namespace: row.namespace,
                 name: row.name,
                 // None if the namespace has no settings.
