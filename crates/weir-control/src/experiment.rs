@@ -99,7 +99,7 @@ mod tests {
         };
         let (first, other) = (of(100.0, 50.0), of(70.0, 50.0));
         let times = times_needed(first, other).expect("they differ");
-        let sum = ((first.subjects + other.subjects) / 2.0 * times).round();
+        let sum = (f64::midpoint(first.subjects, other.subjects) * times).round();
         let share = 70.0 / 170.0;
         let (mut held, mut significant) = (0, 0);
         for _ in 0..1_000 {

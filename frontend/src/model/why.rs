@@ -81,7 +81,7 @@ mod tests {
         })
     }
 
-    fn explained(change: Value) -> ExplainedDenial {
+    fn explained(change: &Value) -> ExplainedDenial {
         let denial = json!({
             "id": "denial_1", "at": "2026-11-21T22:40:00Z", "namespace": "api", "rule_id": "rule_1",
             "rule": "api-per-customer", "shadow": false, "subject": { "customer": "42" }, "cost": 1,
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn sentence_has_the_numbers_of_the_limit_that_denied() {
-        let of = |limits: Value| sentence(&explained(json!({ "limits": limits })));
+        let of = |limits: Value| sentence(&explained(&json!({ "limits": limits })));
         let start = "Denied by api-per-customer for customer 42";
         assert_eq!(
             of(json!([limit(true, Some(5), Some(0)), limit(false, Some(0), Some(12_000))])),
@@ -115,7 +115,7 @@ mod tests {
         );
         assert_eq!(of(json!([])), format!("{start}: the rule denies every check that it matches"));
         assert_eq!(
-            sentence(&explained(json!({ "override_id": "override_1" }))),
+            sentence(&explained(&json!({ "override_id": "override_1" }))),
             format!("{start}: an override of the subject denies every check")
         );
     }
@@ -127,7 +127,7 @@ mod tests {
                 "rule_id": "rule_1", "rule": "api-per-customer", "namespace": "api", "mode": "enforce", "action": "limit",
                 "count_by": ["customer"], "subject": { "customer": "42" }, "override": now, "limits": []
             });
-            override_since(&explained(json!({ "override_id": then, "now": now })))
+            override_since(&explained(&json!({ "override_id": then, "now": now })))
         };
         let exception = |id: &str, updated: &str| {
             json!({

@@ -272,7 +272,7 @@ function signed({ headers, body }, secret) {
     assert.equal(headers["webhook-signature"], expected);
 }
 
-/** The row of the alert, whose name is in the row of its webhook too. */
+/** The row of the alert. The row of its webhook has its name too. */
 function alertRow(page) {
     return page.getByRole("region", { name: "Alerts", exact: true }).getByRole("row", { name: "nearly used up" });
 }

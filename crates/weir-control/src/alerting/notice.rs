@@ -70,7 +70,8 @@ impl Notice {
             }
             WebhookMessage::Quota(first) => {
                 let reached = messages.iter().copied().filter_map(WebhookMessage::quota).collect();
-                let (event, headline, lines) = quotas(reached, quoting);
+                let (is_used_up, headline, lines) = quotas(reached, quoting);
+                let event = if is_used_up { Event::Error } else { Event::Warning };
                 let notice = Self::new(context, event, key(&first.alert), headline, lines);
                 notice.about(&first.alert, Some(&first.rule), None, (quoting, context))
             }

@@ -22,7 +22,13 @@ fn body(name: &str, limit: u64, attribute: &str) -> Value {
 }
 
 /// Writes a denial by revision 1 of the rule, as a gate would.
-async fn denied(plane: &Plane, member: &Member, rule_id: RuleId, user: &str, request: u128) {
+pub(super) async fn denied(
+    plane: &Plane,
+    member: &Member,
+    rule_id: RuleId,
+    user: &str,
+    request: u128,
+) {
     let tenant_id: TenantId = member.tenant.parse().expect("an id");
     let gate_id = GateId::from_u128(7);
     let at = Timestamp::from_millis(plane.now_ms());

@@ -22,6 +22,8 @@ enum Restricted {
     ToListed(fn(&Things) -> &str),
     /// It counts what is in the namespaces.
     ToCounted,
+    /// It finds the request that was denied in one of these namespaces.
+    ToFound,
     /// It is of no namespace, and shows nothing of one.
     No,
     /// It refuses the key.
@@ -29,7 +31,7 @@ enum Restricted {
 }
 
 /// The operations that concern the whole tenant.
-const OF_TENANT: [&str; 19] = [
+const OF_TENANT: [&str; 20] = [
     "ceilings_read",
     "invitations_list",
     "members_list",
@@ -49,11 +51,12 @@ const OF_TENANT: [&str; 19] = [
     "alerts_update",
     "alerts_delete",
     "alerts_backtest",
+    "alerts_mute",
 ];
 
 /// The rows of the operations that a key with the scope `write` can call. All others refuse every such key.
 fn table() -> BTreeMap<&'static str, Restricted> {
-    use Restricted::{No, Refused, ToCounted, ToListed, ToObjects};
+    use Restricted::{No, Refused, ToCounted, ToFound, ToListed, ToObjects};
     let mut table = BTreeMap::from([
         ("rules_list", ToListed(|things| &things.rule)),
         ("overrides_list", ToListed(|things| &things.exception)),
@@ -67,7 +70,7 @@ fn table() -> BTreeMap<&'static str, Restricted> {
         ("stats_summary", ToCounted),
         ("stats_top", ToCounted),
         ("stats_denials", ToCounted),
-        ("stats_denied_request", ToCounted),
+        ("stats_denied_request", ToFound),
         ("recorded_read", ToCounted),
         ("tenants_read", No),
         ("replicas_list", No),
@@ -145,6 +148,8 @@ async fn every_operation_is_limited_to_the_namespaces_of_the_key() {
     let table = table();
     let shared = plane.member("ada@example.com").await;
     let shared_things = Things::of(&plane, &shared).await;
+    let rule = shared_things.rule.parse().expect("an id");
+    super::denied_requests::denied(&plane, &shared, rule, "u-1", 1).await;
     // Events are of the time before the clock of the plane.
     plane.advance(60_000);
     for (at, operation) in operations().iter().enumerate() {
@@ -171,6 +176,11 @@ async fn every_operation_is_limited_to_the_namespaces_of_the_key() {
             assert_eq!(admitted.status, 403, "{id}");
             continue;
         };
+        if matches!(row, Restricted::ToFound) {
+            refused.problem(404, "not_found");
+            assert!(admitted.expect(200).body.to_string().contains(&things.rule), "{id}");
+            continue;
+        }
         if matches!(row, Restricted::ToObjects | Restricted::Refused) {
             refused.problem(403, "forbidden");
             assert!(

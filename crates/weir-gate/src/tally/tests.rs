@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use weir_domain::id::{KeyId, RuleId, TenantId};
+use weir_domain::id::{KeyId, RequestId, RuleId, TenantId};
 use weir_domain::matching::{Matched, matched};
 use weir_domain::request::{Operation, Request, RequestDraft};
 use weir_domain::rulebook::TenantRules;
@@ -19,7 +19,7 @@ use crate::requests::answer::AnswerTemplate;
 
 const NOON_MS: i64 = 1_763_726_400_000;
 /// The number of the id of all requests.
-const REQUEST: u128 = 1 << 127 | 33;
+const REQUEST: u128 = (1 << 127) | 0x21;
 
 fn at(ms: i64) -> Timestamp {
     Timestamp::from_millis(NOON_MS + ms)
@@ -245,7 +245,7 @@ fn requests_and_rules_are_counted_in_their_minutes() {
     assert_eq!(logged, [("dear", true), ("barred", false), ("per-user", false)]);
     assert_eq!(batch.denials[2].retry_after_ms, None, "it can never pass");
     let detail = |at: usize| &batch.denials[at].detail;
-    assert_eq!(detail(2).request_id.map(|id| id.to_u128()), Some(REQUEST));
+    assert_eq!(detail(2).request_id.map(RequestId::to_u128), Some(REQUEST));
     assert_eq!((detail(2).rule_revision, detail(2).trace_id), (Some(1), Some(5)));
     assert_eq!(
         (&detail(2).limits[0]["limit"], detail(2).limits.as_array().map(Vec::len)),

@@ -271,7 +271,11 @@ fn other_fields() -> Vec<(&'static str, &'static str, Value)> {
         ("TraceBody", "text", json!({ "maxLength": TRACE_BYTES_MAX })),
         ("WebhookBody", "url", json!({ "maxLength": 2000, "pattern": URL })),
         ("WebhookBody", "routing_key", json!({ "pattern": ROUTING_KEY })),
-        ("WebhookBody", "addresses", json!({ "maxItems": ADDRESSES_MAX })),
+        (
+            "WebhookBody",
+            "addresses",
+            json!({ "maxItems": ADDRESSES_MAX, "items": { "type": "string", "minLength": 3, "maxLength": 254 } }),
+        ),
         ("MuteBody", "for_s", json!({ "maximum": MUTE_S_MAX })),
     ]
 }

@@ -151,7 +151,7 @@ impl FormInput {
                 body.routing_key = given(self.routing_key).map(RoutingKey);
             }
             WebhookKind::Email => {
-                body.addresses = self.addresses.with_untracked(|typed| list(typed))
+                body.addresses = self.addresses.with_untracked(|typed| list(typed));
             }
         }
         body

@@ -23,7 +23,7 @@ pub(super) fn Definition(rule: RuleAnswer) -> impl IntoView {
     let limits = (!limits.is_empty())
         .then(|| view! { <h2>"Limits"</h2><ul class="plain-list">{limits}</ul> });
     let variants: Vec<_> = body.variants.iter().map(|variant| {
-        let limits = variant.limits.iter().map(|limit| labels::limit(limit).to_string());
+        let limits = variant.limits.iter().map(labels::limit);
         let limits = limits.collect::<Vec<_>>().join(", ");
         view! { <li>{format!("Variant {}, {} % of subjects: {limits}", variant.name, variant.percent)}</li> }
     }).collect();

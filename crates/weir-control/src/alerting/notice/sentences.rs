@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use weir_wire::time::DateTime;
 
 use crate::alerting::message::{QuotaReached, Resolved, ShareReached, WebhookMessage};
-use crate::alerting::notice::{Event, Quoting};
+use crate::alerting::notice::quoting::Quoting;
 
 /// The most subjects that a message names.
 const SUBJECTS_MAX: usize = 5;
@@ -20,27 +20,26 @@ impl WebhookMessage {
     }
 }
 
-/// Says that subjects have used shares of a quota, the most used first.
+/// Says that subjects have used shares of a quota, the most used first. The first value is whether one is used up.
 pub(super) fn quotas(
     mut reached: Vec<&QuotaReached>,
     quoting: Quoting,
-) -> (Event, String, Vec<String>) {
+) -> (bool, String, Vec<String>) {
     reached.sort_by_key(|one| std::cmp::Reverse((used_percent(one), one.used)));
     let highest = reached.iter().map(|one| one.threshold_percent).max().unwrap_or_default();
     let lowest = reached.iter().map(|one| one.threshold_percent).min().unwrap_or_default();
-    let event = if highest >= 100 { Event::Error } else { Event::Warning };
     let subjects = reached.iter().map(|one| &one.subject).collect::<BTreeSet<_>>().len();
     let rule = reached.first().map(|one| quoting.name(&one.rule.name)).unwrap_or_default();
     let first = reached.first().and_then(|one| quoting.subject(&one.subject));
     let what = match (first, reached.as_slice(), subjects) {
-        (Some(who), [one], _) => {
+        (Some(subject), [one], _) => {
             let percent = used_percent(one);
-            format!("{who} has used {percent} % of its quota (threshold {lowest} %)")
+            format!("{subject} has used {percent} % of its quota (threshold {lowest} %)")
         }
         (None, [one], _) => {
             format!("{} % of the quota is used (threshold {lowest} %)", used_percent(one))
         }
-        (Some(who), _, 1) => format!("{who} has used at least {lowest} % of its quotas"),
+        (Some(subject), _, 1) => format!("{subject} has used at least {lowest} % of its quotas"),
         (None, _, 1) => format!("at least {lowest} % of the quotas is used"),
         (_, _, subjects) => {
             format!("{subjects} subjects have used at least {lowest} % of their quota")
@@ -52,7 +51,7 @@ pub(super) fn quotas(
     if reached.len() > SUBJECTS_MAX {
         lines.push(format!("and {} more", reached.len() - SUBJECTS_MAX));
     }
-    (event, headline, lines)
+    (highest >= 100, headline, lines)
 }
 
 /// Says that a share of checks was denied.
@@ -95,14 +94,15 @@ pub(super) fn resolved(end: &Resolved, quoting: Quoting) -> (String, Vec<String>
 
 /// The level of one quota: `user=u-1: 8 of 10 per month (80 %), until 2026-12-01T00:00:00Z`.
 fn level(one: &QuotaReached, quoting: Quoting) -> String {
-    let who = quoting.subject(&one.subject).map(|who| format!("{who}: ")).unwrap_or_default();
+    let subject =
+        quoting.subject(&one.subject).map(|subject| format!("{subject}: ")).unwrap_or_default();
     let (used, limit, percent) = (one.used, one.limit, used_percent(one));
     match one.between {
         Some((_, to)) => {
             let (period, to) = (one.period, DateTime(to).text());
-            format!("{who}{used} of {limit} per {period} ({percent} %), until {to}")
+            format!("{subject}{used} of {limit} per {period} ({percent} %), until {to}")
         }
-        None => format!("{who}{used} of {limit} ({percent} %)"),
+        None => format!("{subject}{used} of {limit} ({percent} %)"),
     }
 }
 

@@ -17,15 +17,15 @@ pub(super) fn body(notice: &Notice, to: &str) -> Value {
         Some(alert) => format!("Weir sends you the messages of the alert {alert}.\r\n\r\n"),
         None => "Weir sends you a message.\r\n\r\n".to_owned(),
     };
-    text += &format!("{}.\r\n", notice.headline);
+    text.extend([&notice.headline, ".\r\n"]);
     if !notice.lines.is_empty() {
         text += "\r\n";
     }
     for line in &notice.lines {
-        text += &format!("  {line}\r\n");
+        text.extend(["  ", line, "\r\n"]);
     }
     if let Some(link) = &notice.link {
-        text += &format!("\r\nOpen it in Weir: {link}\r\n");
+        text.extend(["\r\nOpen it in Weir: ", link, "\r\n"]);
     }
     text += "\r\nAdmins of the tenant choose who gets these messages, on the page Alerts.\r\n";
     json!({ "to": to, "subject": format!("{prefix}: {}", notice.headline), "text": text })

@@ -91,9 +91,9 @@ async fn histories_never_admit_more_than_the_limit_and_lose_no_more_than_kills_h
     let stop = CancellationToken::new();
     let limiter = limiter(&time, stop.clone()).await;
     let mut counts = Counts::default();
-    let histories = std::env::var("WEIR_TEST_HISTORIES");
-    let histories =
-        histories.map_or(HISTORIES, |text| text.parse().expect("a number of histories"));
+    let chosen = std::env::var_os("WEIR_TEST_HISTORIES");
+    let chosen = chosen.map(|text| text.to_str().and_then(|text| text.parse().ok()));
+    let histories = chosen.map_or(HISTORIES, |count| count.expect("a number of histories"));
     for seed in 1..=histories {
         let history = History::new(seed, &time, &limiter, &mut counts);
         if let Err(broken) = history.run().await {
