@@ -7,7 +7,6 @@
 //! Queue and batcher of one primary are a `link`. A single Redis has one link; a cluster has one for each primary
 //! (`cluster_links`), and checks that it redirects are sent again (`sending`).
 
-mod asked;
 mod batcher;
 mod call_times;
 mod cluster_links;
@@ -27,6 +26,7 @@ mod redirect;
 mod refusals;
 mod reset;
 mod script;
+mod script_check;
 mod script_reply;
 mod sending;
 mod settings;
@@ -45,7 +45,6 @@ use weir_domain::spread::SpreadKey;
 use weir_domain::time::Micros;
 use weir_trace::{RequestSpan, Traces};
 
-pub use self::asked::{Answer, Asked, FirstAnswer, Idempotency};
 pub use self::call_times::CallTimes;
 pub(crate) use self::connector::probe_program;
 use self::links::Links;
@@ -53,6 +52,7 @@ use self::pending::Reply;
 use self::periods::Periods;
 pub(crate) use self::program::missing;
 use self::script::Encoded;
+pub use self::script_check::{Answer, FirstAnswer, Idempotency, ScriptCheck};
 use self::sending::Sender;
 pub use self::settings::{DecidingClock, LimiterSettings};
 pub use self::status::PrimaryHealth;
@@ -138,19 +138,19 @@ impl Limiter {
     /// A batch is sent in parts, so that no call of the script takes long. When a part fails, only its checks have an error;
     /// the others are decided and stay charged. In a cluster, the parts of several buckets, and those that are redirected, are
     /// decided in any order.
-    pub async fn check(&self, asked: &[Asked<'_>]) -> Vec<Result<Answer, RedisError>> {
+    pub async fn check(&self, asked: &[ScriptCheck<'_>]) -> Vec<Result<Answer, RedisError>> {
         self.check_with(asked, CallOptions::default()).await
     }
 
     /// The same as [`Limiter::check`], for a caller with options.
     pub async fn check_with(
         &self,
-        asked: &[Asked<'_>],
+        asked: &[ScriptCheck<'_>],
         CallOptions { wait_max, span }: CallOptions<'_>,
     ) -> Vec<Result<Answer, RedisError>> {
         let budget = wait_max.map_or(self.budget, |wait_max| wait_max.min(self.budget));
         let (links, deadline) = (&self.links, Instant::now() + budget);
-        let encode = |part: &[Asked<'_>]| self.encode(part);
+        let encode = |part: &[ScriptCheck<'_>]| self.encode(part);
         let sender = Sender { links, deadline, span, encode };
         let mut results = Vec::with_capacity(asked.len());
         for (part, reply) in sender.send_all(asked).await {
@@ -174,11 +174,11 @@ impl Limiter {
     /// be units of other callers. Returns one result for each check; [`RedisError::WindowOver`] means that it was too late.
     pub async fn give_back(
         &self,
-        asked: &[Asked<'_>],
+        asked: &[ScriptCheck<'_>],
         ends: Micros,
     ) -> Vec<Result<(), RedisError>> {
         let (links, deadline) = (&self.links, Instant::now() + self.budget);
-        let encode = |part: &[Asked<'_>]| self.encode(part).only_before(ends);
+        let encode = |part: &[ScriptCheck<'_>]| self.encode(part).only_before(ends);
         let sender = Sender { links, deadline, span: None, encode };
         let mut results = Vec::with_capacity(asked.len());
         for (part, reply) in sender.send_all(asked).await {
@@ -192,7 +192,7 @@ impl Limiter {
         results
     }
 
-    fn encode(&self, part: &[Asked<'_>]) -> Encoded {
+    fn encode(&self, part: &[ScriptCheck<'_>]) -> Encoded {
         Encoded::new(part, |quota| self.periods.around(quota))
     }
 
@@ -225,7 +225,7 @@ impl Limiter {
 /// Adds one result for each check of a part.
 fn push_answers(
     results: &mut Vec<Result<Answer, RedisError>>,
-    part: &[Asked<'_>],
+    part: &[ScriptCheck<'_>],
     reply: Result<Reply, RedisError>,
 ) {
     match reply {

@@ -7,7 +7,7 @@ use weir_domain::id::TenantId;
 use weir_domain::request::Operation;
 use weir_domain::time::Micros;
 use weir_redis::error::RedisError;
-use weir_redis::limiter::{Answer, Asked, Limiter};
+use weir_redis::limiter::{Answer, Limiter, ScriptCheck};
 
 /// The error of counters that could not be read or reset.
 #[derive(Debug, thiserror::Error)]
@@ -30,7 +30,7 @@ pub(crate) async fn inspect(
     parts: impl Iterator<Item = &[RuleCharge]>,
 ) -> Result<Vec<(Micros, Vec<Decision>)>, CountersError> {
     let operation = Operation::Inspect;
-    let ask = |rules| Asked {
+    let ask = |rules| ScriptCheck {
         tenant,
         namespace,
         operation,

@@ -20,7 +20,7 @@ use weir_http::client_address::ClientAddress;
 use weir_http::plane::{Plane as Surrounded, PlaneSettings, with_fallbacks};
 use weir_http::request_id::RequestIds;
 use weir_mail::{Mailer, Outbox, Relay};
-use weir_redis::limiter::{Asked, Limiter, LimiterSettings};
+use weir_redis::limiter::{Limiter, LimiterSettings, ScriptCheck};
 use weir_redis::signal::Signal;
 use weir_store::test_support::{TestDatabase, database};
 use weir_webhook::{Reach, Sender};
@@ -258,7 +258,7 @@ impl Plane {
         let rules = vec![RuleCharge::new(active, subject, spread)];
         let (operation, cost) = (Operation::Consume, 1);
         let namespace = row.namespace.as_str();
-        let asked = Asked {
+        let asked = ScriptCheck {
             tenant,
             namespace,
             operation,

@@ -12,7 +12,7 @@ use weir_domain::request::{Operation, Request};
 use weir_domain::reservation::Settlement;
 use weir_domain::rulebook::Namespace;
 use weir_domain::time::Micros;
-use weir_redis::limiter::{Asked, Idempotency};
+use weir_redis::limiter::{Idempotency, ScriptCheck};
 use weir_wire::check::CheckAnswer;
 
 use crate::decide::merged_check::Origins;
@@ -313,12 +313,12 @@ impl<'a> PendingCheck<'a> {
     }
 
     /// The call that decides the check in Redis.
-    pub(super) fn call(&self) -> Asked<'_> {
+    pub(super) fn call(&self) -> ScriptCheck<'_> {
         let (cost, idempotency) = match &self.lease {
             Some(lease) => (lease.units(), lease.idempotency()),
             None => (self.request.cost(), self.idempotency()),
         };
-        Asked {
+        ScriptCheck {
             tenant: self.caller.tenant,
             namespace: self.request.namespace(),
             operation: self.request.operation(),

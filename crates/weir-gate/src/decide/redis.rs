@@ -6,7 +6,7 @@ use weir_domain::decide::Decision;
 use weir_domain::request::Operation;
 use weir_domain::time::Micros;
 use weir_redis::error::RedisError;
-use weir_redis::limiter::{Answer, Asked};
+use weir_redis::limiter::{Answer, ScriptCheck};
 
 use super::pending::{ChargedAt, Failure, Outcome, PendingCheck};
 use crate::decide::turns::Turns;
@@ -41,7 +41,7 @@ pub(super) async fn answer(state: &GateState, checks: &mut [PendingCheck<'_>]) {
 /// Calls Redis for a caller, and measures and counts the results.
 pub(super) async fn call(
     state: &GateState,
-    calls: &[Asked<'_>],
+    calls: &[ScriptCheck<'_>],
     caller: &Caller,
 ) -> Vec<Result<Answer, RedisError>> {
     let began = Instant::now();
@@ -73,7 +73,7 @@ pub(super) fn report_unreadable(state: &GateState, key: &str) {
     state.meters.redis_unreadable();
 }
 
-fn calls<'c>(checks: &'c [PendingCheck<'_>]) -> Vec<Asked<'c>> {
+fn calls<'c>(checks: &'c [PendingCheck<'_>]) -> Vec<ScriptCheck<'c>> {
     checks.iter().filter(|check| check.is_pending()).map(PendingCheck::call).collect()
 }
 

@@ -20,7 +20,7 @@ use weir_local::{Redis, RedisCluster, RedisOptions, RedisSentinel, ScratchDir, S
 use super::{ServerAddress, Target, Unsuitable};
 use crate::attempts::{Attempts, Budget};
 use crate::limiter::tests::fixture::{charge_of, fresh_tenant, until, until_up};
-use crate::limiter::{Answer, Asked, Limiter, LimiterSettings};
+use crate::limiter::{Answer, Limiter, LimiterSettings, ScriptCheck};
 use crate::placement::Buckets;
 use crate::signal::{Signal, Wake, follow};
 
@@ -120,7 +120,7 @@ impl Caller {
     }
 
     /// Sends checks until `enough` of them in a row were decided.
-    async fn until_decided(&self, asked: &Asked<'_>, enough: u32) {
+    async fn until_decided(&self, asked: &ScriptCheck<'_>, enough: u32) {
         let deadline = Instant::now() + DEADLINE;
         let mut in_a_row = 0;
         while in_a_row < enough {
@@ -138,8 +138,8 @@ impl Caller {
     }
 }
 
-fn consume(tenant: TenantId, rules: &[RuleCharge]) -> Asked<'_> {
-    Asked {
+fn consume(tenant: TenantId, rules: &[RuleCharge]) -> ScriptCheck<'_> {
+    ScriptCheck {
         tenant,
         namespace: "test",
         operation: Operation::Consume,
@@ -273,7 +273,7 @@ async fn planned_failover_loses_what_is_admitted_in_a_moment() {
         fixture.calls(1 - before) > served
     })
     .await;
-    let asked = Asked { operation: Operation::Peek, ..asked };
+    let asked = ScriptCheck { operation: Operation::Peek, ..asked };
     let Answer::Decided(_, decisions) =
         caller.limiter.check(&[asked]).await.remove(0).expect("redis")
     else {

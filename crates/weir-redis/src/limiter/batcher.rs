@@ -21,7 +21,7 @@ use super::connector::{Connected, Connector};
 use super::in_flight::{
     Event, InFlight, PendingReplies, Round, encoded, reply_other_period, took_its_cost,
 };
-use super::pending::{Calls, Joining, PendingCheck, Reply, calls_by_bucket};
+use super::pending::{Batching, Calls, PendingCheck, Reply, calls_by_bucket};
 use super::program::{Request, is_unknown};
 use super::queue::FairQueue;
 use super::redirect::Redirect;
@@ -193,7 +193,7 @@ impl Batcher {
         let mut connection = connected.connection.clone();
         let mut request = Request::new(with_program);
         for batch in &calls {
-            let asking = batch.iter().any(|pending| pending.joining == Joining::NobodyAsking);
+            let asking = batch.iter().any(|pending| pending.batching == Batching::AloneAfterAsking);
             request.add(&encoded(batch), self.settings.clock_and_grace(), asking);
         }
         let replies: PendingReplies =

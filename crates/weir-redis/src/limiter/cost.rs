@@ -6,7 +6,7 @@
 use weir_domain::charge::RuleCharge;
 use weir_domain::limit::Limit;
 
-use super::asked::Asked;
+use super::script_check::ScriptCheck;
 
 /// A batch is sent in parts of at most this cost, unless a single check costs more.
 const PART_MAX: u32 = 100;
@@ -21,18 +21,20 @@ const RESERVATION: u32 = 10;
 const RESERVATION_LIMIT: u32 = 4;
 
 /// The estimated script time of checks that are sent together, in microseconds; at least 1.
-pub(super) fn of(asked: &[Asked<'_>]) -> u32 {
+pub(super) fn of(asked: &[ScriptCheck<'_>]) -> u32 {
     asked.iter().map(of_check).fold(0, u32::saturating_add).max(1)
 }
 
 /// Splits a batch, in order, into parts of one namespace and one bucket each that are sent one by one. A check is never split.
-pub(super) fn parts<'a, 'b>(asked: &'a [Asked<'b>]) -> impl Iterator<Item = &'a [Asked<'b>]> {
+pub(super) fn parts<'a, 'b>(
+    asked: &'a [ScriptCheck<'b>],
+) -> impl Iterator<Item = &'a [ScriptCheck<'b>]> {
     let mut rest = asked;
     std::iter::from_fn(move || {
         let mut cost = 0_u32;
         let first = rest.first()?;
         let bucket = first.bucket();
-        let fits = |check: &&Asked<'_>| {
+        let fits = |check: &&ScriptCheck<'_>| {
             cost = cost.saturating_add(of_check(check));
             cost <= PART_MAX
                 && check.tenant == first.tenant
@@ -45,7 +47,7 @@ pub(super) fn parts<'a, 'b>(asked: &'a [Asked<'b>]) -> impl Iterator<Item = &'a 
     })
 }
 
-fn of_check(check: &Asked<'_>) -> u32 {
+fn of_check(check: &ScriptCheck<'_>) -> u32 {
     let record = if check.idempotency.is_some() { IDEMPOTENCY_RECORD } else { 0 };
     let decided = check.rules.iter().map(of_rule).fold(CHECK + record, u32::saturating_add);
     if !check.operation.reserves() {
@@ -74,9 +76,9 @@ mod tests {
     use crate::limiter::Idempotency;
     use crate::limiter::tests::fixture::{charge_of, charge_with_block};
 
-    fn check(rules: &[RuleCharge]) -> Asked<'_> {
+    fn check(rules: &[RuleCharge]) -> ScriptCheck<'_> {
         let (tenant, operation, cost) = (TenantId::from_u128(1), Operation::Consume, 1);
-        Asked {
+        ScriptCheck {
             tenant,
             namespace: "test",
             operation,
@@ -107,7 +109,7 @@ mod tests {
             text: "text".to_owned(),
             recorded_for: Idempotency::RECORDED_FOR,
         };
-        let repeatable = Asked { idempotency: Some(record), ..check(&one) };
+        let repeatable = ScriptCheck { idempotency: Some(record), ..check(&one) };
         assert_eq!(of(&[repeatable]), CHECK + LIMIT + IDEMPOTENCY_RECORD);
     }
 
@@ -129,7 +131,7 @@ mod tests {
         let one = [charge_of(1, windows(1))];
         let of = |tenant, namespace| {
             let tenant = TenantId::from_u128(tenant);
-            Asked { tenant, namespace, ..check(&one) }
+            ScriptCheck { tenant, namespace, ..check(&one) }
         };
         let batch = [of(1, "a"), of(1, "a"), of(2, "a"), of(1, "a"), of(1, "b"), of(1, "b")];
         let lengths: Vec<_> = parts(&batch).map(<[_]>::len).collect();

@@ -13,11 +13,11 @@ use smallvec::{SmallVec, smallvec};
 use tokio::time::{Instant, sleep_until};
 use weir_domain::time::Micros;
 
-use super::asked::Answer;
 use super::deadline::StallTolerantDeadline;
 use super::pending::{Calls, PendingCheck, Reply};
 use super::queue::FairQueue;
 use super::script::Encoded;
+use super::script_check::Answer;
 use crate::error::RedisError;
 
 /// The rounds in flight, in the order in which they were sent.

@@ -6,8 +6,8 @@ use tokio::time::Instant;
 use weir_domain::time::Micros;
 use weir_trace::SpanContext;
 
-use super::asked::Answer;
 use super::script::Encoded;
+use super::script_check::Answer;
 use crate::error::RedisError;
 
 /// Checks of one caller that are sent together, and the channel for their answers.
@@ -20,7 +20,7 @@ pub(super) struct PendingCheck {
     pub(super) cost: u32,
     pub(super) deadline: Instant,
     /// The checks with which it shares a call.
-    pub(super) joining: Joining,
+    pub(super) batching: Batching,
     /// The span of the request, if it is traced.
     pub(super) span: Option<Box<SpanContext>>,
     /// `None` once the reply has been sent.
@@ -29,13 +29,13 @@ pub(super) struct PendingCheck {
 
 /// The checks with which a check shares a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Joining {
+pub(super) enum Batching {
     /// All others; in a cluster, those of its bucket.
-    Others,
+    Shared,
     /// None, because its slot moves between two nodes of a cluster.
-    Nobody,
+    Alone,
     /// None, and the node to which the slot moves is to serve it already.
-    NobodyAsking,
+    AloneAfterAsking,
 }
 
 /// The reply that a caller receives.
@@ -71,7 +71,7 @@ pub(super) fn calls_by_bucket(batch: Vec<PendingCheck>) -> Calls {
     let mut positions = [0_usize; 64];
     for pending in batch {
         let position = &mut positions[pending.encoded.bucket.index()];
-        if pending.joining != Joining::Others {
+        if pending.batching != Batching::Shared {
             calls.push(vec![pending]);
         } else if let Some(call) = position.checked_sub(1).and_then(|at| calls.get_mut(at)) {
             call.push(pending);

@@ -8,10 +8,10 @@ use tokio::time::{sleep, timeout};
 use weir_domain::counter::{CounterName, CounterPart};
 use weir_domain::id::{RuleId, TenantId};
 
-use super::asked::Idempotency;
 use super::layout::number;
 use super::redirect::{Redirect, pause, query_asking};
 use super::script::denied;
+use super::script_check::Idempotency;
 use crate::client::Client;
 use crate::error::RedisError;
 use crate::keys::{self, INVALIDATION_CHANNEL, RESET};

@@ -12,12 +12,12 @@ use weir_domain::request::Operation;
 use weir_domain::reservation::Settlement;
 use weir_domain::time::Micros;
 
-use super::asked::Asked;
 use super::layout::Value::{Flag, Id, Name, Number};
 use super::layout::{
     BLOCK_LENGTH, CHARGE_TIME, CHARGED_LEVEL, CHECK, CHECK_REST, HEADER, LIMIT, MORE_OF_RULE,
     MORE_PARAMETERS, PERIODS, Part, RESERVATION, RULE, Value, write,
 };
+use super::script_check::ScriptCheck;
 use super::source::{ACQUIRE, CHARGED, CONSUME_ONE, FUNCTION, kind_number, operation};
 use crate::keys;
 use crate::placement::{Bucket, Owner};
@@ -52,7 +52,10 @@ pub(super) struct Expected {
 
 impl Encoded {
     /// Encodes `asked`; `bounds` resolves calendars.
-    pub(super) fn new(asked: &[Asked<'_>], mut bounds: impl FnMut(&Quota) -> PeriodBounds) -> Self {
+    pub(super) fn new(
+        asked: &[ScriptCheck<'_>],
+        mut bounds: impl FnMut(&Quota) -> PeriodBounds,
+    ) -> Self {
         let mut encoded = Self {
             bucket: Bucket::default(),
             keys: String::with_capacity(128 * asked.len()),
@@ -84,7 +87,7 @@ impl Encoded {
         self.from_us <= now.0 && now.0 + SLACK_US < self.until_us
     }
 
-    fn check(&mut self, check: &Asked<'_>, bounds: &mut impl FnMut(&Quota) -> PeriodBounds) {
+    fn check(&mut self, check: &ScriptCheck<'_>, bounds: &mut impl FnMut(&Quota) -> PeriodBounds) {
         let mut buffer = TenantId::TEXT;
         let owner = Owner {
             bucket: check.bucket(),
@@ -147,7 +150,7 @@ impl Encoded {
     }
 
     /// Writes the numbers of an operation on a reservation or on leases.
-    fn holding(&mut self, check: &Asked<'_>, acquires: bool) {
+    fn holding(&mut self, check: &ScriptCheck<'_>, acquires: bool) {
         let (id, time, at_most) = match check.operation {
             Operation::Reserve(reserve) => (reserve.id.0, reserve.ttl_ms, reserve.at_most),
             Operation::Commit(commit) => (commit.id.0, commit.ends.0, false),
@@ -240,7 +243,7 @@ impl Encoded {
 }
 
 impl Expected {
-    fn of(check: &Asked<'_>) -> Self {
+    fn of(check: &ScriptCheck<'_>) -> Self {
         let limits = check.rules.iter().map(|rule| rule.limits().len()).sum();
         let settlement: Option<fn(u64, u64) -> Settlement> = match check.operation {
             Operation::Reserve(_) | Operation::Exhaust(_) => {

@@ -6,11 +6,11 @@ use weir_domain::limit::EXACT_MAX;
 use weir_domain::reservation::Settlement;
 use weir_domain::time::Micros;
 
-use super::asked::{Answer, FirstAnswer};
 use super::layout::{
     DECISION, KEY_REUSED, NOT_OPEN, REPEATED, SETTLED, UNREADABLE, WITHOUT_LIMITS,
 };
 use super::script::{Encoded, Expected};
+use super::script_check::{Answer, FirstAnswer};
 use super::source::FOREVER;
 use crate::error::RedisError;
 

@@ -7,20 +7,20 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 use weir_trace::RequestSpan;
 
-use super::asked::Asked;
 use super::cluster_links::{ClusterLinks, Route};
 use super::cost;
 use super::link::Receiver;
 use super::links::Links;
-use super::pending::{Joining, PendingCheck, Reply};
+use super::pending::{Batching, PendingCheck, Reply};
 use super::redirect::{Redirect, pause};
 use super::script::Encoded;
+use super::script_check::ScriptCheck;
 use crate::error::RedisError;
 use crate::placement::Bucket;
 use crate::turn::end_turn;
 
 /// Checks that were sent together, and their reply.
-pub(super) type Replied<'a, 'b> = (&'a [Asked<'b>], Result<Reply, RedisError>);
+pub(super) type Replied<'a, 'b> = (&'a [ScriptCheck<'b>], Result<Reply, RedisError>);
 
 /// Sends checks. `encode` encodes a part of them.
 #[derive(Debug)]
@@ -35,9 +35,9 @@ pub(super) struct Sender<'l, F> {
 /// One attempt to have a part decided.
 #[derive(Debug, Clone)]
 struct Attempt<'a, 'b> {
-    part: &'a [Asked<'b>],
+    part: &'a [ScriptCheck<'b>],
     route: Route,
-    joining: Joining,
+    batching: Batching,
     /// The number of redirections since the last pause.
     redirections: u32,
     /// The number of pauses before.
@@ -49,11 +49,11 @@ const PARTS_IN_A_TURN: usize = 4;
 /// The most redirections in a row. More mean that the nodes disagree.
 const REDIRECTIONS_MAX: u32 = 5;
 
-impl<F: Fn(&[Asked<'_>]) -> Encoded> Sender<'_, F> {
+impl<F: Fn(&[ScriptCheck<'_>]) -> Encoded> Sender<'_, F> {
     /// Sends a batch in parts, so that no call of the script takes long. Returns the replies in order.
     pub(super) async fn send_all<'a, 'b>(
         &self,
-        asked: &'a [Asked<'b>],
+        asked: &'a [ScriptCheck<'b>],
     ) -> SmallVec<[Replied<'a, 'b>; 1]> {
         let mut sent = SmallVec::<[_; 1]>::new();
         for part in cost::parts(asked) {
@@ -86,7 +86,7 @@ impl<F: Fn(&[Asked<'_>]) -> Encoded> Sender<'_, F> {
             checks: part.len(),
             cost: cost::of(part),
             deadline: self.deadline,
-            joining: attempt.joining,
+            batching: attempt.batching,
             span: self.span.map(|span| Box::new(span.context())),
             reply: Some(reply),
         };
@@ -113,7 +113,7 @@ impl<F: Fn(&[Asked<'_>]) -> Encoded> Sender<'_, F> {
             if matches!(error.label(), "moved" | "clusterdown") {
                 links.refresh();
             }
-            if next.joining != Joining::Others && next.part.len() > 1 {
+            if next.batching != Batching::Shared && next.part.len() > 1 {
                 let single = |part| (Attempt { part, ..failed.clone() }, error.clone());
                 left.extend(failed.part.chunks(1).rev().map(single));
                 continue;
@@ -141,9 +141,9 @@ impl<F: Fn(&[Asked<'_>]) -> Encoded> Sender<'_, F> {
 }
 
 impl<'a, 'b> Attempt<'a, 'b> {
-    fn first(part: &'a [Asked<'b>]) -> Self {
-        let (route, joining) = (Route::Bucket, Joining::Others);
-        Self { part, route, joining, redirections: 0, pauses: 0 }
+    fn first(part: &'a [ScriptCheck<'b>]) -> Self {
+        let (route, batching) = (Route::Bucket, Batching::Shared);
+        Self { part, route, batching, redirections: 0, pauses: 0 }
     }
 
     /// The next attempt after an error, or `None` if Redis possibly did something or if another attempt is of no use.
@@ -154,22 +154,25 @@ impl<'a, 'b> Attempt<'a, 'b> {
         };
         let redirections = self.redirections + 1;
         let follows = redirections <= REDIRECTIONS_MAX;
-        let to = |route, joining| Self { route, joining, redirections, ..self.clone() };
+        let to = |route, batching| Self { route, batching, redirections, ..self.clone() };
         let later = |route| {
-            let (joining, pauses) = (Joining::Nobody, self.pauses + 1);
-            Self { part: self.part, route, joining, redirections: 0, pauses }
+            let (batching, pauses) = (Batching::Alone, self.pauses + 1);
+            Self { part: self.part, route, batching, redirections: 0, pauses }
         };
         match Redirect::of(error, host.as_deref()) {
             Some(Redirect::Moved(Some(node))) if follows => {
-                let joining =
-                    if self.joining == Joining::Others { Joining::Others } else { Joining::Nobody };
-                Some(to(Route::Node(node), joining))
+                let batching = if self.batching == Batching::Shared {
+                    Batching::Shared
+                } else {
+                    Batching::Alone
+                };
+                Some(to(Route::Node(node), batching))
             }
             Some(Redirect::Ask(Some(node))) if follows => {
-                Some(to(Route::Node(node), Joining::NobodyAsking))
+                Some(to(Route::Node(node), Batching::AloneAfterAsking))
             }
-            Some(Redirect::TryAgain) if self.joining == Joining::Others => {
-                Some(to(self.route.clone(), Joining::Nobody))
+            Some(Redirect::TryAgain) if self.batching == Batching::Shared => {
+                Some(to(self.route.clone(), Batching::Alone))
             }
             Some(_) => Some(later(Route::Bucket)),
             // Nothing was sent. The link to the node is possibly just being opened, or that of the bucket was closed.
@@ -219,7 +222,7 @@ mod tests {
                 }
             }
         });
-        let check = Asked {
+        let check = ScriptCheck {
             tenant,
             namespace: "test",
             operation: Operation::Consume,

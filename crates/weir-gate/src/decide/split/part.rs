@@ -9,7 +9,7 @@ use weir_domain::decide::Decision;
 use weir_domain::request::{IDEMPOTENCY_KEY_BYTES_MAX, Operation};
 use weir_domain::reservation::Settlement;
 use weir_domain::time::Micros;
-use weir_redis::limiter::{Answer, Asked, Idempotency};
+use weir_redis::limiter::{Answer, Idempotency, ScriptCheck};
 
 use super::super::pending::PendingCheck;
 use super::super::redis;
@@ -173,12 +173,12 @@ impl<'a> Part<'a> {
         }
     }
 
-    fn call(&self) -> Asked<'_> {
+    fn call(&self) -> ScriptCheck<'_> {
         let (cost, idempotency) = match &self.lease {
             Some(lease) => (lease.units(), lease.idempotency()),
             None => (self.cost, self.idempotency.clone()),
         };
-        Asked {
+        ScriptCheck {
             tenant: self.caller.tenant,
             namespace: self.namespace,
             operation: self.operation,

@@ -17,7 +17,7 @@ use weir_domain::charge::RuleCharge;
 use weir_domain::id::TenantId;
 use weir_domain::request::Operation;
 use weir_domain::rulebook::Rulebook;
-use weir_redis::limiter::{Answer, Asked, Limiter};
+use weir_redis::limiter::{Answer, Limiter, ScriptCheck};
 use weir_wire::check::CheckAnswer;
 
 use self::fixture::{Random, Time, WINDOW_MS, book, gate_state, index, limiter};
@@ -228,7 +228,7 @@ impl<'a> History<'a> {
                 if self.random.one_in(3) {
                     return;
                 }
-                let asked = Asked {
+                let asked = ScriptCheck {
                     tenant: self.tenant,
                     namespace: charges[0].active.rule.namespace(),
                     operation: Operation::Consume,

@@ -9,7 +9,7 @@ use weir_domain::decide::Decision;
 use weir_domain::id::TenantId;
 use weir_domain::request::Operation;
 use weir_domain::time::Micros;
-use weir_redis::limiter::Asked;
+use weir_redis::limiter::ScriptCheck;
 
 use super::call_ids::CallIds;
 use super::window::{LeaseWindow, TRIED_FOR};
@@ -95,7 +95,7 @@ impl Unsettled {
     }
 
     /// The call that settles the entry: it returns the units, or repeats the request for them.
-    pub(crate) fn call(&self, ids: &CallIds) -> Asked<'_> {
+    pub(crate) fn call(&self, ids: &CallIds) -> ScriptCheck<'_> {
         let (operation, cost) = match self.origin {
             Origin::Return { units, .. } => (Operation::Refund, units),
             Origin::Unanswered { units, .. } => (Operation::Consume, units),
@@ -104,7 +104,7 @@ impl Unsettled {
         let tenant = self.tenant;
         let namespace = self.charge.active.rule.namespace();
         let rules = std::slice::from_ref(&self.charge);
-        Asked {
+        ScriptCheck {
             tenant,
             namespace,
             operation,

@@ -10,14 +10,14 @@ use super::{Fixture, consume};
 use crate::limiter::tests::fixture::{
     charge_of, fresh_tenant, of_kind, rate_kinds, until, until_up,
 };
-use crate::limiter::{Answer, Asked, Limiter};
+use crate::limiter::{Answer, Limiter, ScriptCheck};
 
 /// So long that no time that a test takes returns a unit.
 const YEAR_MS: u64 = 31_536_000_000;
 const UNITS: u64 = 10;
 
 /// The decision on a check, which is repeated until Redis decides it.
-pub(crate) async fn decided(limiter: &Limiter, asked: &Asked<'_>) -> Decision {
+pub(crate) async fn decided(limiter: &Limiter, asked: &ScriptCheck<'_>) -> Decision {
     let mut decision = None;
     until("a check is decided", async || {
         let answer = limiter.check(std::slice::from_ref(asked)).await.remove(0);
@@ -45,8 +45,11 @@ async fn admits_nothing_more(replica_clock_s: i64) {
     fixture.fail_over().await;
     until("the limiter has moved", async || {
         until_up(&limiter).await;
-        decided(&limiter, &Asked { operation: Operation::Peek, ..consume(tenant, &rules[0]) })
-            .await;
+        decided(
+            &limiter,
+            &ScriptCheck { operation: Operation::Peek, ..consume(tenant, &rules[0]) },
+        )
+        .await;
         fixture.calls(1 - before) > 0
     })
     .await;
@@ -68,7 +71,7 @@ pub(crate) fn of_all_kinds() -> Vec<Vec<RuleCharge>> {
 pub(crate) async fn exhaust<'r>(
     limiter: &Limiter,
     rules: &'r [Vec<RuleCharge>],
-    consume: impl Fn(&'r [RuleCharge]) -> Asked<'r>,
+    consume: impl Fn(&'r [RuleCharge]) -> ScriptCheck<'r>,
 ) {
     for rule in rules {
         let mut admitted = 0;
@@ -83,7 +86,7 @@ pub(crate) async fn exhaust<'r>(
 pub(crate) async fn assert_nothing_is_admitted<'r>(
     limiter: &Limiter,
     rules: &'r [Vec<RuleCharge>],
-    consume: impl Fn(&'r [RuleCharge]) -> Asked<'r>,
+    consume: impl Fn(&'r [RuleCharge]) -> ScriptCheck<'r>,
 ) {
     for rule in rules {
         let decision = decided(limiter, &consume(rule)).await;

@@ -9,7 +9,7 @@ use weir_local::{Relay, SentinelOptions};
 use super::{Caller, DEADLINE, Fixture, consume};
 use crate::error::RedisError;
 use crate::limiter::tests::fixture::{charge_of, fresh_tenant, until, until_up};
-use crate::limiter::{Answer, Asked};
+use crate::limiter::{Answer, ScriptCheck};
 
 /// The two sides, not yet apart.
 struct Sides {
@@ -42,7 +42,7 @@ impl Sides {
         sides
     }
 
-    fn asked(&self) -> Asked<'_> {
+    fn asked(&self) -> ScriptCheck<'_> {
         consume(self.tenant, &self.rules)
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use weir_domain::algorithm::{PeriodBounds, Quota};
 
-use super::super::pending::Joining;
+use super::super::pending::Batching;
 use super::*;
 use crate::limiter::pending::Reply;
 use crate::limiter::script::Encoded;
@@ -24,9 +24,9 @@ fn queue() -> FairQueue {
 fn pending(checks: usize, cost: u32, deadline: Instant) -> (PendingCheck, Receiver) {
     let encoded = Encoded::new(&[], |_: &Quota| -> PeriodBounds { unreachable!("no quota") });
     let (reply, received) = oneshot::channel();
-    let joining = Joining::Others;
+    let batching = Batching::Shared;
     (
-        PendingCheck { encoded, checks, cost, deadline, joining, span: None, reply: Some(reply) },
+        PendingCheck { encoded, checks, cost, deadline, batching, span: None, reply: Some(reply) },
         received,
     )
 }

@@ -15,9 +15,9 @@ use weir_domain::time::Micros;
 use super::fixture::{Fixture, START_US, charge, charge_of, connection, draft, of_kind};
 use crate::keys;
 use crate::limiter::cluster_links::Route;
-use crate::limiter::pending::{Joining, PendingCheck, Reply};
+use crate::limiter::pending::{Batching, PendingCheck, Reply};
 use crate::limiter::script::Encoded;
-use crate::limiter::{Answer, Asked};
+use crate::limiter::{Answer, ScriptCheck};
 use crate::placement::{Bucket, Owner};
 
 /// One of the checks has periods of a quota for another time.
@@ -25,7 +25,7 @@ use crate::placement::{Bucket, Owner};
 async fn check_is_decided_although_another_of_its_call_has_other_periods() {
     let fixture = Fixture::new().await;
     let rules = [charge_of(1, vec![of_kind(Kind::Quota, 5, 1_000)])];
-    let asked: [Asked<'_>; 1] = [fixture.asked(Operation::Consume, 1, &rules)];
+    let asked: [ScriptCheck<'_>; 1] = [fixture.asked(Operation::Consume, 1, &rules)];
     let ask = |now_us| {
         let encoded = Encoded::new(&asked, |quota| calendar::bounds(quota, Micros(now_us)));
         let (answer, answered) = oneshot::channel();
@@ -35,7 +35,7 @@ async fn check_is_decided_although_another_of_its_call_has_other_periods() {
             checks: 1,
             cost: 1,
             deadline,
-            joining: Joining::Others,
+            batching: Batching::Shared,
             span: None,
             reply: Some(answer),
         };

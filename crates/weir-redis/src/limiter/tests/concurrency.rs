@@ -12,7 +12,7 @@ use weir_domain::time::Micros;
 use super::fixture::{
     Fixture, charge_of, connection, counts_units, of_kind, passed, shadow_of, values,
 };
-use crate::limiter::{Answer, Asked};
+use crate::limiter::{Answer, ScriptCheck};
 
 const LEASE_MS: u64 = 10_000;
 
@@ -192,7 +192,7 @@ async fn key_of_another_type_fails_the_checks_that_need_it_alone() {
     set.arg(&key).arg("damaged").arg("PX").arg(60_000);
     set.query_async::<()>(&mut connection).await.expect("written");
     let other = [charge_of(2, vec![places(1)])];
-    let asked = |operation, rules| Asked { ..fixture.asked(operation, 1, rules) };
+    let asked = |operation, rules| ScriptCheck { ..fixture.asked(operation, 1, rules) };
     let answers = fixture
         .check_all(vec![
             asked(Operation::Consume, &rules[..]),

@@ -10,7 +10,7 @@ use weir_domain::reservation::{ReservationId, Reserve, Settlement};
 use super::fixture::{
     Fixture, charge_of, charge_with_block, log_of_denials, one_of_each, passed, shadow_of, values,
 };
-use crate::limiter::{Answer, Asked};
+use crate::limiter::{Answer, ScriptCheck};
 
 /// The decisions of a check with this key, which is no repeat of an answer.
 async fn decided(fixture: &Fixture, rules: &[RuleCharge], key: &str) -> Vec<Decision> {
@@ -61,7 +61,7 @@ async fn repeat_of_a_denied_reserve_passes_after_its_wait() {
     for (wait_ms, held) in [(0, 0), (60_000, 1)] {
         fixture.pass_ms(wait_ms);
         let asked = fixture.with_key(1, &rules, "key");
-        let asked = Asked { operation: Operation::Reserve(reserve), ..asked };
+        let asked = ScriptCheck { operation: Operation::Reserve(reserve), ..asked };
         match fixture.check_all(vec![asked]).await.remove(0) {
             Answer::Settled(_, None, _, Settlement::Held { units, .. }) => assert_eq!(units, held),
             other => panic!("{other:?}"),

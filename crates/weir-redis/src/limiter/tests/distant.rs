@@ -15,7 +15,7 @@ use weir_local::{Relay, shared};
 
 use super::fixture::{charge_of, fresh_tenant, until_up};
 use crate::error::RedisError;
-use crate::limiter::{Answer, Asked, Limiter, LimiterSettings};
+use crate::limiter::{Answer, Limiter, LimiterSettings, ScriptCheck};
 
 /// Much longer than usual, so that a busy machine adds little to it.
 const ROUND_TRIP: Duration = Duration::from_millis(140);
@@ -51,7 +51,7 @@ impl Distant {
     async fn check(&self, operation: Operation) -> Result<u64, RedisError> {
         let (tenant, rules) = (self.tenant, &self.rules);
         let namespace = "test";
-        let asked = Asked {
+        let asked = ScriptCheck {
             tenant,
             namespace,
             operation,

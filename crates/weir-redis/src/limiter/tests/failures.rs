@@ -13,7 +13,7 @@ use weir_local::{Redis, RedisOptions, ScratchDir};
 
 use super::fixture::{charge_of, fresh_tenant, until_up};
 use crate::error::RedisError;
-use crate::limiter::{Answer, Asked, Limiter, LimiterSettings};
+use crate::limiter::{Answer, Limiter, LimiterSettings, ScriptCheck};
 
 /// A budget that is long enough for a busy machine to answer.
 const PATIENT: Duration = Duration::from_secs(10);
@@ -56,10 +56,10 @@ impl Own {
         Self { redis, limiter, tenant, rules, _stop: stop.drop_guard(), _scratch: scratch }
     }
 
-    fn asked(&self) -> Asked<'_> {
+    fn asked(&self) -> ScriptCheck<'_> {
         let (tenant, rules) = (self.tenant, &self.rules);
         let (namespace, operation) = ("test", Operation::Consume);
-        Asked {
+        ScriptCheck {
             tenant,
             namespace,
             operation,
@@ -333,7 +333,7 @@ async fn batch_of_checks_with_many_limits_is_sent_in_many_calls() {
         (1..=count).map(|n| LimitDraft::FixedWindow { limit: 1_000, window_ms: 31_622_400_000 - n })
     };
     let rules: Vec<_> = (0..8).map(|id| charge_of(id, limits(8).collect())).collect();
-    let asked = Asked { rules: &rules, ..own.asked() };
+    let asked = ScriptCheck { rules: &rules, ..own.asked() };
     let before = own.calls().await;
     let results = own.limiter.check(&vec![asked; 100]).await;
     for (at, result) in results.iter().enumerate() {
@@ -358,7 +358,7 @@ async fn tenant_that_floods_the_limiter_fails_no_check_of_another() {
         let (own, rules) = (Arc::clone(&own), Arc::clone(&rules));
         flood.spawn(async move {
             loop {
-                let asked = Asked { tenant: attacker, rules: &rules, ..own.asked() };
+                let asked = ScriptCheck { tenant: attacker, rules: &rules, ..own.asked() };
                 own.limiter.check(&vec![asked; 100]).await;
             }
         });

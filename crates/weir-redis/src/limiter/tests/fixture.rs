@@ -25,7 +25,7 @@ use weir_domain::spread::SpreadKey;
 use weir_domain::subject::SubjectKey;
 use weir_domain::time::Micros;
 
-use crate::limiter::{Answer, Asked, DecidingClock, Idempotency, Limiter, LimiterSettings};
+use crate::limiter::{Answer, DecidingClock, Idempotency, Limiter, LimiterSettings, ScriptCheck};
 
 /// 2025-11-21, 12:00:00 UTC.
 pub(super) const START_US: u64 = 1_763_726_400_000_000;
@@ -161,7 +161,7 @@ impl Fixture {
         panic!("never denied")
     }
 
-    pub(super) async fn check_all(&self, asked: Vec<Asked<'_>>) -> Vec<Answer> {
+    pub(super) async fn check_all(&self, asked: Vec<ScriptCheck<'_>>) -> Vec<Answer> {
         let results = self.limiter.check(&asked).await;
         results.into_iter().collect::<Result<_, _>>().expect("redis answers")
     }
@@ -177,9 +177,9 @@ impl Fixture {
         operation: Operation,
         cost: u64,
         rules: &'a [RuleCharge],
-    ) -> Asked<'a> {
+    ) -> ScriptCheck<'a> {
         let (tenant, namespace) = (self.tenant, "test");
-        Asked {
+        ScriptCheck {
             tenant,
             namespace,
             operation,
@@ -191,7 +191,12 @@ impl Fixture {
         }
     }
 
-    pub(super) fn with_key<'a>(&self, cost: u64, rules: &'a [RuleCharge], key: &str) -> Asked<'a> {
+    pub(super) fn with_key<'a>(
+        &self,
+        cost: u64,
+        rules: &'a [RuleCharge],
+        key: &str,
+    ) -> ScriptCheck<'a> {
         let idempotency = Idempotency {
             key: key.to_owned(),
             fingerprint: format!("cost {cost}"),
@@ -199,7 +204,7 @@ impl Fixture {
             recorded_for: Idempotency::RECORDED_FOR,
         };
         let asked = self.asked(Operation::Consume, cost, rules);
-        Asked { idempotency: Some(idempotency), ..asked }
+        ScriptCheck { idempotency: Some(idempotency), ..asked }
     }
 
     /// Sends a check to the Rust twin alone.

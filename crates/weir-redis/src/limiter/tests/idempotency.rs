@@ -7,7 +7,7 @@ use weir_domain::time::Micros;
 use super::fixture::{
     Fixture, charge_of, charge_with_block, connection, one_of_each, passed, values,
 };
-use crate::limiter::{Answer, Asked, FirstAnswer};
+use crate::limiter::{Answer, FirstAnswer, ScriptCheck};
 
 fn five_a_minute() -> LimitDraft {
     LimitDraft::FixedWindow { limit: 5, window_ms: 60_000 }
@@ -68,7 +68,7 @@ async fn repeat_gets_the_first_answer_although_the_rule_gained_or_lost_a_concurr
     let with_places = [charge_of(1, vec![five_a_minute(), places])];
     for (before, after) in [(&plain, &with_places), (&with_places, &plain)] {
         let fixture = Fixture::new().await;
-        let asked = |rules| vec![Asked { cost: 3, ..fixture.with_key(1, rules, "key") }];
+        let asked = |rules| vec![ScriptCheck { cost: 3, ..fixture.with_key(1, rules, "key") }];
         let (first, settled) = match fixture.check_all(asked(before)).await.remove(0) {
             Answer::Decided(_, decisions) => (decisions, None),
             Answer::Settled(_, None, decisions, settlement) => (decisions, Some(settlement)),
@@ -157,7 +157,7 @@ async fn keys_of_namespaces_are_apart() {
     let fixture = Fixture::new().await;
     let rules = [charge_of(1, vec![five_a_minute()])];
     for (namespace, repeated) in [("one", false), ("other", false), ("one", true)] {
-        let asked = Asked { namespace, ..fixture.with_key(1, &rules, "key") };
+        let asked = ScriptCheck { namespace, ..fixture.with_key(1, &rules, "key") };
         let answer = fixture.check_all(vec![asked]).await.remove(0);
         assert_eq!(matches!(answer, Answer::Repeated(..)), repeated, "{namespace}: {answer:?}");
     }
@@ -188,7 +188,7 @@ async fn repeated_refund_gives_nothing_back_again() {
         fixture.exhaust(&rules).await;
         let refund = |cost, key| {
             let asked = fixture.with_key(cost, &rules, key);
-            vec![Asked { operation: Operation::Refund, ..asked }]
+            vec![ScriptCheck { operation: Operation::Refund, ..asked }]
         };
         let first = fixture.check_all(refund(1, "key")).await.remove(0);
         let Answer::Decided(_, decisions) = first else { panic!("{first:?}") };

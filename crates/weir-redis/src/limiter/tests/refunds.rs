@@ -9,7 +9,7 @@ use weir_domain::request::Operation;
 use weir_domain::time::Micros;
 
 use super::fixture::{Fixture, START_US, charge_of, one_of_each, passed, values};
-use crate::limiter::{Answer, Asked};
+use crate::limiter::{Answer, ScriptCheck};
 
 const HOUR_MS: u64 = 3_600_000;
 
@@ -122,7 +122,7 @@ async fn charged(fixture: &Fixture, cost: u64, rules: &[RuleCharge]) -> Charged 
 /// The decision of the first limit after a refund of this charge.
 async fn refund(fixture: &Fixture, charged: &Charged, rules: &[RuleCharge]) -> Decision {
     let asked = fixture.asked(Operation::Refund, charged.cost, rules);
-    let asked = Asked { charged: Some(charged), ..asked };
+    let asked = ScriptCheck { charged: Some(charged), ..asked };
     match fixture.check_all(vec![asked]).await.remove(0) {
         Answer::Decided(_, decisions) => decisions[0],
         other => panic!("not decided: {other:?}"),

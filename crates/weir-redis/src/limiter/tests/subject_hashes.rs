@@ -13,7 +13,7 @@ use super::fixture::{
     Fixture, charge_of, charge_with_block, connection, log_of_denials, of_kind, one_of_each,
     passed, until,
 };
-use crate::limiter::{Answer, Asked};
+use crate::limiter::{Answer, ScriptCheck};
 use crate::placement::Bucket;
 
 fn window(limit: u64, window_ms: u64) -> Vec<LimitDraft> {
@@ -164,7 +164,7 @@ async fn namespaces_count_a_subject_apart_and_are_reset_apart() {
     let rules = std::slice::from_ref(&rule);
     let namespaces = ["one", "two", "three"];
     let ask = |operation| {
-        let asked = |namespace| Asked { namespace, ..fixture.asked(operation, 1, rules) };
+        let asked = |namespace| ScriptCheck { namespace, ..fixture.asked(operation, 1, rules) };
         fixture.check_all(namespaces.map(asked).into())
     };
     let passes = |answers: Vec<Answer>| -> Vec<bool> {

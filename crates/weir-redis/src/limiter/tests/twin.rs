@@ -20,7 +20,7 @@ use weir_domain::time::Micros;
 use weir_local::Engine;
 
 use super::fixture::{Fixture, START_US, charge, draft};
-use crate::limiter::{Answer, Asked};
+use crate::limiter::{Answer, ScriptCheck};
 
 /// `SplitMix64`: small, seeded, the same on every machine.
 pub(super) struct Random(pub(super) u64);
@@ -498,7 +498,7 @@ pub(super) async fn history_on(
             expected.push(settled);
             drawn.push(check);
         }
-        let asked = drawn.iter().map(|check| Asked {
+        let asked = drawn.iter().map(|check| ScriptCheck {
             namespace: check.namespace,
             lease_id: check.lease_id,
             charged: check.charged.as_ref(),

@@ -18,7 +18,7 @@ use super::fixture::{
     Fixture, START_US, charge, charge_of, client, connection, draft, fresh_tenant, of_kind,
     one_of_each, passed, until_up, values,
 };
-use crate::limiter::{Answer, Asked, Limiter, LimiterSettings};
+use crate::limiter::{Answer, Limiter, LimiterSettings, ScriptCheck};
 
 /// The number of single checks that pass, of a hundred.
 async fn passes_of_100(fixture: &Fixture, limit: &LimitDraft) -> u32 {
@@ -201,7 +201,7 @@ async fn sixty_four_callers_over_two_limiters_get_exactly_the_limit() {
                 let (rules, admitted) = (Arc::clone(&rules), Arc::clone(&admitted));
                 callers.spawn(async move {
                     for _ in 0..5 {
-                        let asked = [Asked {
+                        let asked = [ScriptCheck {
                             tenant,
                             namespace: "test",
                             operation: Operation::Consume,

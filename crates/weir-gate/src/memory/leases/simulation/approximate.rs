@@ -20,7 +20,7 @@ use weir_domain::id::TenantId;
 use weir_domain::request::Operation;
 use weir_domain::rulebook::Rulebook;
 use weir_domain::time::Micros;
-use weir_redis::limiter::{Asked, Limiter};
+use weir_redis::limiter::{Limiter, ScriptCheck};
 use weir_redis::placement::Buckets;
 
 use self::model::{Kind, Model};
@@ -269,7 +269,7 @@ impl<'a> History<'a> {
                 if self.random.one_in(3) {
                     return Ok(());
                 }
-                let asked = Asked {
+                let asked = ScriptCheck {
                     tenant: self.tenant,
                     namespace: charges[0].active.rule.namespace(),
                     operation: Operation::Consume,

@@ -9,7 +9,7 @@ use super::fixture::{Fixture, until};
 use crate::client::tests::clocks::{
     assert_nothing_is_admitted, decided, exhaust, of_all_kinds, time_us,
 };
-use crate::limiter::Asked;
+use crate::limiter::ScriptCheck;
 
 /// Acceptance check 8, on a cluster.
 async fn admits_nothing_more(replica_clock_s: i64) {
@@ -31,7 +31,8 @@ async fn admits_nothing_more(replica_clock_s: i64) {
     assert_ne!(new, 0);
     let before = fixture.calls(new);
     until("the limiter has moved", async || {
-        let peek = Asked { operation: Operation::Peek, ..fixture.asked(namespace, &rules[0]) };
+        let peek =
+            ScriptCheck { operation: Operation::Peek, ..fixture.asked(namespace, &rules[0]) };
         decided(&limiter, &peek).await;
         fixture.calls(new) > before
     })

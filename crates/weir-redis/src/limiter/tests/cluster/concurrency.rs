@@ -8,7 +8,7 @@ use weir_domain::draft::LimitDraft;
 use super::failover::one_of_each;
 use super::fixture::Fixture;
 use crate::limiter::tests::fixture::{Dump, charge_of, counts_units, dump_of, of_kind, values};
-use crate::limiter::{Answer, Asked};
+use crate::limiter::{Answer, ScriptCheck};
 
 /// Longer than the test.
 const SPAN_MS: u64 = 3_600_000;
@@ -34,7 +34,7 @@ async fn check_denied_for_concurrency_leaves_all_rate_counters_byte_for_byte_unc
     for (node, namespace) in one_of_each(&fixture).iter().enumerate() {
         let take = async |lease: u8| {
             let (cost, lease_id) = (5, LeaseId([lease; 16]));
-            let asked = Asked { cost, lease_id, ..fixture.asked(namespace, &rules) };
+            let asked = ScriptCheck { cost, lease_id, ..fixture.asked(namespace, &rules) };
             let result = limiter.check(&[asked]).await.remove(0);
             let Ok(Answer::Settled(_, None, decisions, _)) = result else { panic!("{result:?}") };
             decisions.iter().map(|decision| decision.allowed).collect::<Vec<_>>()

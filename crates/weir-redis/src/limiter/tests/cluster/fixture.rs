@@ -16,7 +16,7 @@ use weir_local::{ClusterOptions, RedisCluster, ScratchDir};
 
 use crate::error::RedisError;
 use crate::limiter::tests::fixture::{charge_of, fresh_tenant, until_up};
-use crate::limiter::{Answer, Asked, Limiter, LimiterSettings};
+use crate::limiter::{Answer, Limiter, LimiterSettings, ScriptCheck};
 use crate::placement::Bucket;
 
 /// The longest time that a busy machine needs for any step, a failover included.
@@ -89,9 +89,9 @@ impl Fixture {
         Limiter::start(self.client.clone(), settings, self.stop.clone())
     }
 
-    pub(super) fn asked<'a>(&self, namespace: &'a str, rules: &'a [RuleCharge]) -> Asked<'a> {
+    pub(super) fn asked<'a>(&self, namespace: &'a str, rules: &'a [RuleCharge]) -> ScriptCheck<'a> {
         let (tenant, operation) = (self.tenant, Operation::Consume);
-        Asked {
+        ScriptCheck {
             tenant,
             namespace,
             operation,

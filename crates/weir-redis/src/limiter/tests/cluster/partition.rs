@@ -16,7 +16,7 @@ use weir_local::{ClusterOptions, Network, Side};
 
 use super::failover::{BUDGET, one_of_each};
 use super::fixture::{DEADLINE, Fixture, until, window};
-use crate::limiter::{Answer, Asked, Limiter};
+use crate::limiter::{Answer, Limiter, ScriptCheck};
 
 const LIMIT: u64 = 1_000_000;
 /// The units that are admitted before the partition.
@@ -123,7 +123,7 @@ impl<'a> Gate<'a> {
         rules: &[RuleCharge],
         cost: u64,
     ) -> Option<(u64, bool)> {
-        let asked = Asked { cost, ..self.shared.fixture.asked(namespace, rules) };
+        let asked = ScriptCheck { cost, ..self.shared.fixture.asked(namespace, rules) };
         match self.limiter.check(&[asked]).await.remove(0) {
             Ok(Answer::Decided(now, decisions)) => {
                 self.units += if decisions[0].allowed { cost } else { 0 };

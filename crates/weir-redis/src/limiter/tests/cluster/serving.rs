@@ -9,7 +9,7 @@ use weir_domain::time::Micros;
 
 use super::fixture::{Fixture, send_all, window};
 use crate::keys;
-use crate::limiter::{Answer, Asked, Idempotency};
+use crate::limiter::{Answer, Idempotency, ScriptCheck};
 use crate::placement::{Bucket, Owner};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -60,8 +60,8 @@ async fn counters_are_reset_and_leases_returned_on_every_primary() {
     let limiter = fixture.limiter().await;
     let rules = window(1, 10);
     for namespace in fixture.namespaces() {
-        let mut taken = Asked { cost: 8, ..fixture.asked(&namespace, &rules) };
-        let left = async |asked: &Asked<'_>| {
+        let mut taken = ScriptCheck { cost: 8, ..fixture.asked(&namespace, &rules) };
+        let left = async |asked: &ScriptCheck<'_>| {
             let result = limiter.check(std::slice::from_ref(asked)).await.remove(0);
             let Ok(Answer::Decided(_, decisions)) = result else { panic!("{result:?}") };
             decisions[0].remaining
@@ -74,7 +74,8 @@ async fn counters_are_reset_and_leases_returned_on_every_primary() {
             recorded_for: Idempotency::RECORDED_FOR,
         };
         let operation = Operation::Refund;
-        let back = Asked { operation, cost: 3, idempotency: Some(idempotency), ..taken.clone() };
+        let back =
+            ScriptCheck { operation, cost: 3, idempotency: Some(idempotency), ..taken.clone() };
         let never = Micros(9_000_000_000_000_000);
         for _ in 0..2 {
             let returned = limiter.give_back(std::slice::from_ref(&back), never).await;

@@ -17,7 +17,7 @@ use crate::placement::Bucket;
 
 /// One check to decide.
 #[derive(Debug, Clone)]
-pub struct Asked<'a> {
+pub struct ScriptCheck<'a> {
     /// The tenant that owns the counters.
     pub tenant: TenantId,
     /// The namespace of the rules, and the scope of the idempotency key.
@@ -41,7 +41,7 @@ impl Idempotency {
     pub const RECORDED_FOR: Duration = Duration::from_mins(1);
 }
 
-impl Asked<'_> {
+impl ScriptCheck<'_> {
     /// Whether the check takes leases of concurrency limits if it passes.
     pub(super) fn acquires(&self) -> bool {
         self.operation == Operation::Consume && self.rules.iter().any(RuleCharge::has_concurrency)
