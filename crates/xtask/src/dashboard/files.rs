@@ -189,11 +189,11 @@ fn copy_into(file: &Path, base: &Path, folder: &Path) -> Result<()> {
 }
 
 /// The most bytes that a browser fetches to show the first page.
-const FIRST_BYTES_MAX: u64 = 372_000;
+const FIRST_BYTES_MAX: u64 = 366_000;
 /// The most bytes of each file that is fetched later.
 const PART_BYTES_MAX: u64 = 120_000;
-/// The most bytes of the first page and all parts: 1,160 KiB.
-const ALL_BYTES_MAX: u64 = 1_187_840;
+/// The most bytes of the first page and all parts: 1,150 KiB.
+const ALL_BYTES_MAX: u64 = 1_177_600;
 /// How the names of the parts begin that are fetched later.
 const PART: &str = "part";
 /// The name of parts that groups of pages share.
