@@ -258,7 +258,7 @@ async function slack(page, shoot) {
 }
 
 async function mute(page) {
-    await page.getByRole("button", { name: "Mute nearly used up for an hour" }).click();
+    await page.getByRole("button", { name: "Mute 1 h: nearly used up" }).click();
     await page.getByText("Muted until").waitFor();
     await page.getByRole("button", { name: "Unmute nearly used up" }).click();
     await page.getByText("Muted until").waitFor({ state: "detached" });

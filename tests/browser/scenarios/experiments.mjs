@@ -21,7 +21,7 @@ await scenario("experiments", async ({ page, shoot }) => {
     await page.getByRole("button", { name: "Compare with other limits" }).click();
     const variant = (of) => page.getByRole("group", { name: `Variant ${of}`, exact: true });
     assert.equal(await variant("a").getByLabel("% of subjects").inputValue(), "50");
-    await variant("b").getByLabel("Limit", { exact: true }).fill("2");
+    await variant("b").getByRole("textbox", { name: "Limit", exact: true }).fill("2");
     await page.getByText("Rollout, priority and schedule").click();
     await page.getByLabel("Hours of the week").fill("Mon-Sun 00:00-24:00");
     await page.getByLabel("Time zone").fill("Europe/Berlin");
@@ -47,7 +47,7 @@ await scenario("experiments", async ({ page, shoot }) => {
     await page.getByRole("button", { name: "Use b for all" }).click();
     await heading(page, `Edit ${name}`);
     assert.equal(await variant("a").count(), 0);
-    assert.equal(await page.getByLabel("Limit", { exact: true }).inputValue(), "2");
+    assert.equal(await page.getByRole("textbox", { name: "Limit", exact: true }).inputValue(), "2");
     await page.getByLabel("Enforce for, in % of subjects").fill("10");
     await publish(page);
     await heading(page, name);

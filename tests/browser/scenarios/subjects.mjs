@@ -165,6 +165,8 @@ await scenario("why a request was denied", async ({ page, shoot }) => {
     await page.getByText("An override applies that did not apply then.").waitFor();
     await shoot("why-changed");
 
+    page.expectFault(/status 404: GET .*\/stats\/denials\/req_/);
+    page.expectFault(/console: Failed to load resource.*404/);
     await page.goto(`${stack.baseUrl}${home}/why/req_01JD3Z9W2XK7Q8R5T6V0ABCDEF`);
     await page.getByText("The log has no denial of this request").waitFor();
     await page.getByText(/no rule of this tenant denied it, or it was denied more than 30 days ago/).waitFor();

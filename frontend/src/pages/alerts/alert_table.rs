@@ -113,7 +113,7 @@ fn Mute(id: String, name: String, until: Option<DateTime>, state: AlertsState) -
         let (text, label) = if muted.get() {
             ("Unmute", format!("Unmute {name}"))
         } else {
-            ("Mute 1 h", format!("Mute {name} for an hour"))
+            ("Mute 1 h", format!("Mute 1 h: {name}"))
         };
         view! {
             <RowButton text label disabled=action.busy on_press=move |()| mute.run(()) />
