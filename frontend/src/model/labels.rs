@@ -15,8 +15,11 @@ pub fn sentence(rule: &RuleBody) -> String {
         Action::Deny => format!("{} are always denied.", capital(&requests)),
         Action::Limit => {
             let limits: Vec<String> = rule.limits.iter().map(limit).collect();
-            let limits =
-                if limits.is_empty() { "no limits yet".to_owned() } else { limits.join(", and ") };
+            let limits = match (limits.is_empty(), rule.variants.is_empty()) {
+                (true, true) => "no limits yet".to_owned(),
+                (true, false) => "the limits of its variant".to_owned(),
+                (false, _) => limits.join(", and "),
+            };
             format!("{}, {}: {limits}.", capital(&requests), counted_by(&rule.count_by))
         }
     };

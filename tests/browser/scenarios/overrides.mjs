@@ -166,7 +166,7 @@ async function importMany(page, shoot) {
     await shoot("overrides-import");
     await text.fill(`rule;subject.user;limits\n${name};u-few;7\n${name};u-few;8`);
     await page.getByRole("alert").getByText("line 3: duplicate of an earlier line").waitFor();
-    await choose(page, [head, ...lines, `default,${name},deny,,,"'=cmd, really",'=u-x`]);
+    await choose(page, [head, ...lines, `default,${name},deny,,,,"'=cmd, really",'=u-x`]);
     await page.getByText("2,001 overrides ready to import").waitFor();
     await page.getByRole("button", { name: "Import", exact: true }).click();
     await page.getByRole("button", { name: "Load more" }).waitFor();
@@ -188,7 +188,7 @@ async function exportAll(page) {
     const text = await readFile(await (await download).path(), "utf8");
     const lines = text.trimEnd().split("\r\n");
     assert.equal(lines.length, 1 + 2002);
-    assert.ok(lines.includes(`default,${name},deny,,,"'=cmd, really",'=u-x`), "formulas are escaped");
+    assert.ok(lines.includes(`default,${name},deny,,,,"'=cmd, really",'=u-x`), "formulas are escaped");
 }
 
 /** From the rule to its overrides. */

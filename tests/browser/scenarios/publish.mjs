@@ -135,7 +135,7 @@ async function mistakes(page) {
     assert.equal(await page.getByRole("alert").count(), 0, "the problem is beside its field only");
 
     await page.getByRole("group", { name: "Limit" }).getByLabel("Algorithm").selectOption({ label: "Calendar quota" });
-    const zone = page.getByLabel("Time zone");
+    const zone = page.getByRole("group", { name: "Limit" }).getByLabel("Time zone");
     await zone.fill("Europe/Berlinn");
     await page.getByText("Must be the name of an IANA time zone").waitFor();
     await zone.fill("Europe/Berlin");

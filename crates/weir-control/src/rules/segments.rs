@@ -54,7 +54,9 @@ pub(crate) async fn segments(
     let ids: Vec<RuleId> = segments.iter().map(|(segment, _)| segment.id(rule_id)).collect();
     let totals = tx.tallies().totals(tenant_id, &ids, range).await?;
     let oldest = tx.denials().oldest(tenant_id).await?;
-    let subjects_from = oldest.map_or(range.from, |oldest| oldest.max(range.from));
+    // Before its last edit the rule may have had other segments.
+    let since = range.from.max(row.updated_at).min(range.to);
+    let subjects_from = oldest.map_or(since, |oldest| oldest.max(since)).min(range.to);
     let limit = u32::try_from(SUBJECTS_COUNTED_MAX).unwrap_or(u32::MAX);
     let time = (subjects_from, range.to);
     let denied = tx.denials().subjects(tenant_id, rule_id, time, limit).await?;

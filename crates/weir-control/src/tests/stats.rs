@@ -177,8 +177,12 @@ async fn variants_are_counted_apart_and_compared_by_their_denied_subjects() {
     ];
     wrote.tallies(&plane, &rows).await;
     for user in 0..40 {
-        wrote.denied(&plane, rule_id, now.plus_ms(-MINUTE_MS + user), &format!("u-{user}")).await;
+        let at = Timestamp::from_millis(plane.now_ms() + user);
+        wrote.denied(&plane, rule_id, at, &format!("u-{user}")).await;
     }
+    // An entry from before the edit counts for no segment.
+    wrote.denied(&plane, rule_id, now.plus_ms(-MINUTE_MS), "u-99").await;
+    plane.advance(MINUTE_MS);
     let path = format!("rules/{id}/segments");
     let found = plane.by(&ada, "GET", &path).send().await.expect(200).body;
     let [a, b] = [&found["data"][0], &found["data"][1]];

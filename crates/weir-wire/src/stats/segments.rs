@@ -18,7 +18,7 @@ pub struct RuleSegments {
     pub to: DateTime,
     /// The variants, the enforced and the shadow subjects, and the classes of the rule as it is now; empty if it has none.
     pub data: Vec<SegmentCounts>,
-    /// The start of the time whose denied subjects are counted: the log of denials is retained for a shorter time.
+    /// The start of the time whose denied subjects are counted: the last edit of the rule, or the oldest entry of the log of denials.
     pub subjects_from: DateTime,
     /// Whether the log holds every denied check of that time. If not, subjects that were denied rarely are missing.
     pub subjects_complete: bool,

@@ -51,7 +51,8 @@ fn heading(rule: &RuleBody) -> &'static str {
 }
 
 fn table(found: &RuleSegments, rule: StoredValue<RuleAnswer>) -> AnyView {
-    let rows: Vec<_> = found.data.iter().map(|segment| row(segment, rule)).collect();
+    let has_shadow = found.data.iter().any(|segment| segment.counts.shadow_denied > 0);
+    let rows: Vec<_> = found.data.iter().map(|segment| row(segment, has_shadow, rule)).collect();
     let first = found.data.iter().find(|segment| segment.kind == SegmentKind::Variant);
     let first = first.and_then(|segment| segment.name.clone()).unwrap_or_default();
     let compared = found.data.iter().filter_map(|segment| {
@@ -79,7 +80,7 @@ fn table(found: &RuleSegments, rule: StoredValue<RuleAnswer>) -> AnyView {
                     <th scope="col" class="number">"Of subjects"</th>
                     <th scope="col" class="number">"Checks"</th>
                     <th scope="col" class="number">"Denied"</th>
-                    <th scope="col" class="number">"Would deny"</th>
+                    {has_shadow.then(|| view! { <th scope="col" class="number">"Would deny"</th> })}
                     <th scope="col" class="number">"Share"</th>
                     <th scope="col" class="number">"Denied subjects"</th>
                     <th scope="col"><span class="hidden">"Actions"</span></th>
@@ -94,7 +95,7 @@ fn table(found: &RuleSegments, rule: StoredValue<RuleAnswer>) -> AnyView {
     .into_any()
 }
 
-fn row(segment: &SegmentCounts, rule: StoredValue<RuleAnswer>) -> AnyView {
+fn row(segment: &SegmentCounts, has_shadow: bool, rule: StoredValue<RuleAnswer>) -> AnyView {
     let (allowed, denied) = segments::decided(segment);
     let percent = segment.percent.map_or_else(|| "–".to_owned(), |percent| format!("{percent} %"));
     let variant = segment.name.clone().filter(|_| segment.kind == SegmentKind::Variant);
@@ -109,10 +110,10 @@ fn row(segment: &SegmentCounts, rule: StoredValue<RuleAnswer>) -> AnyView {
             <td class="number">{percent}</td>
             <td class="number">{grouped(allowed + denied)}</td>
             <td class="number">{grouped(segment.counts.denied)}</td>
-            <td class="number">{grouped(segment.counts.shadow_denied)}</td>
+            {has_shadow.then(|| view! { <td class="number">{grouped(segment.counts.shadow_denied)}</td> })}
             <td class="number">{share(denied, allowed + denied)}</td>
             <td class="number">{segments::subjects(segment)}</td>
-            <td>{adopt}</td>
+            <td class="nowrap">{adopt}</td>
         </tr>
     }
     .into_any()
