@@ -166,7 +166,7 @@ async function importMany(page, shoot) {
     await shoot("overrides-import");
     await text.fill(`rule;subject.user;limits\n${name};u-few;7\n${name};u-few;8`);
     await page.getByRole("alert").getByText("line 3: duplicate of an earlier line").waitFor();
-    await choose(page, [head, ...lines, `default,${name},deny,,,,"'=cmd, really",'=u-x`]);
+    await choose(page, [head, ...lines, `default,${name},deny,,,"'=cmd, really",'=u-x`]);
     await page.getByText("2,001 overrides ready to import").waitFor();
     await page.getByRole("button", { name: "Import", exact: true }).click();
     await page.getByRole("button", { name: "Load more" }).waitFor();
