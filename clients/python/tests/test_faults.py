@@ -6,15 +6,30 @@ import os
 import signal
 import sys
 import threading
+import time
 import unittest
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import httpx
 from support import CASES, GATE, GATE_PID, GENEROUS_MS, KEY, RUN, STUB, closed_port
 from weir_ratelimit import Answer, AsyncWeir, Weir, WeirError, client_address, safe_attributes
 
 SUBJECT = {"suite": "bucket", "user": f"faults-{RUN}"}
+
+
+def freeze(pid: int) -> None:
+    """Stops a process, and waits until none of its threads can answer any more."""
+    os.kill(pid, signal.SIGSTOP)
+    ends = time.monotonic() + 10
+    while not all(is_stopped(task) for task in Path(f"/proc/{pid}/task").iterdir()):
+        if time.monotonic() > ends:
+            raise AssertionError("the process does not stop")
+
+
+def is_stopped(task: Path) -> bool:
+    return (task / "stat").read_text().rpartition(")")[2].split()[0] == "T"
 
 
 class Faults(unittest.TestCase):
@@ -24,7 +39,7 @@ class Faults(unittest.TestCase):
         patient = Weir(GATE, KEY, on_error="deny", timeout_ms=GENEROUS_MS)
         self.addCleanup(patient.close)
         self.assertIsNone(patient.peek("conformance", SUBJECT).degraded)
-        os.kill(GATE_PID, signal.SIGSTOP)
+        freeze(GATE_PID)
         try:
             for choice in ("deny", "allow"):
                 with Weir(GATE, KEY, on_error=choice, **options) as weir, ThreadPoolExecutor(20) as threads:
