@@ -83,8 +83,8 @@ fn interval(counted: &[Counted], rate: f64, denied: fn(&Counted) -> f64) -> Opti
     Some(Interval { share, low, high })
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of checks are far below 2^53")]
-fn float(count: u64) -> f64 {
+#[expect(clippy::cast_precision_loss, reason = "counts and times are far below 2^53")]
+pub(super) fn float(count: u64) -> f64 {
     count as f64
 }
 

@@ -8,11 +8,11 @@ use weir_domain::rule::Segment;
 use weir_domain::rulebook::ActiveRule;
 use weir_wire::simulate::SimulatedVariant;
 
-use super::outcome::Counted;
+use super::certainty::float;
 use super::replay::{Replay, TooSlow};
 use crate::experiment::{DeniedSubjects, times_needed};
 
-/// Replays the first variant beside each other one. `rate` is the share of the subjects that are replayed.
+/// Replays each variant alone. `rate` is the share of the subjects that are replayed.
 pub(super) fn variants(
     mut replay: Replay,
     rate: f64,
@@ -30,44 +30,26 @@ pub(super) fn variants(
     let variants: Vec<_> = variants.collect();
     let length_s =
         (replay.steps.to.as_millis() - replay.steps.from.as_millis()).unsigned_abs() / 1_000;
+    replay.present = None;
+    let mut first = None;
     let mut found: Vec<SimulatedVariant> = Vec::with_capacity(variants.len());
-    replay.present = only(0);
-    for (at, (name, percent)) in variants.iter().enumerate().skip(1) {
-        let Some(other) = only(at) else { break };
-        replay.candidate = other;
+    for (at, (name, percent)) in variants.iter().enumerate() {
+        let Some(only) = only(at) else { break };
+        replay.candidate = only;
         let outcome = replay.run(deadline)?;
         let counted = outcome.counted();
-        let first = subjects(&counted, |subject| subject.denied_before);
-        let own = subjects(&counted, |subject| subject.denied_after);
-        let denied = |subjects, percent: u64| DeniedSubjects {
-            subjects: float(subjects) / rate,
-            percent: float(percent),
-        };
-        let times = times_needed(denied(first, variants[0].1), denied(own, *percent));
-        let needed_s = times.map(|times| whole(times * float(length_s)));
-        if found.is_empty() {
-            let name = variants[0].0.to_owned();
-            let denied = outcome.present.denied;
-            let first = SimulatedVariant { name, denied, subjects_denied: first, needed_s: None };
-            found.push(first);
-        }
+        let denied = counted.iter().filter(|subject| subject.denied_after > 0).count() as u64;
+        let own = DeniedSubjects { subjects: float(denied) / rate, percent: float(*percent) };
+        let times = first.and_then(|first| times_needed(first, own));
+        first.get_or_insert(own);
         found.push(SimulatedVariant {
             name: (*name).to_owned(),
             denied: outcome.candidate.denied,
-            subjects_denied: own,
-            needed_s,
+            subjects_denied: denied,
+            needed_s: times.map(|times| whole(times * float(length_s))),
         });
     }
     Ok(found)
-}
-
-fn subjects(counted: &[Counted], denied: fn(&Counted) -> u64) -> u64 {
-    counted.iter().filter(|subject| denied(subject) > 0).count() as u64
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts and times are far below 2^53")]
-fn float(count: u64) -> f64 {
-    count as f64
 }
 
 #[expect(
