@@ -14,8 +14,8 @@ use crate::placement::{Bucket, Owner};
 /// The channel that announces changes of the rulebook.
 pub const SIGNAL_CHANNEL: &str = "weir:signal:rules";
 
-/// The channel that announces the digest of a subject to which units were refunded (the script publishes it), or, after
-/// [`RESET`], of a subject whose counters were reset.
+/// The channel that announces the digest of a subject to which units were refunded (the script publishes it), or a subject
+/// whose counters were reset ([`reset_message`]).
 pub const INVALIDATION_CHANNEL: &str = "weir:signal:forget";
 
 /// A key that exists as long as Redis has its data. It and those of [`marker_of`] are the only keys without an expiry.
@@ -42,8 +42,13 @@ pub(crate) fn deferring_tenants(bucket: Bucket) -> String {
 /// The hash tag of the budgets of attempts. One tag, so that one script can charge several.
 pub(crate) const ATTEMPTS: &str = "attempts";
 
-/// The character before the digest of a subject whose counters were reset.
-pub const RESET: char = '!';
+/// The first character of [`reset_message`].
+pub(crate) const RESET: char = '!';
+
+/// The message that announces a reset, `!tenant:subject`. Other tenants have subjects with the same digest.
+pub(crate) fn reset_message(tenant: &str, subject: SubjectKey) -> String {
+    format!("{RESET}{tenant}:{}", subject.to_hex())
+}
 
 /// A subject hash: the counters and blocks of one subject, `weir:{tag}:tenant:namespace:s:subject`, the same for all rules of
 /// the namespace that count this subject.

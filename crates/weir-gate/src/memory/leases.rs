@@ -104,8 +104,8 @@ impl Leases {
         if is_current != Some(true) && !shard.open(tenant, key, charge, now) {
             return LeaseOutcome::NotLeased;
         }
-        let Shard { leases, unsettled, resets, .. } = &mut *shard;
-        let resets = *resets;
+        let resets = shard.resets(tenant, charge.subject);
+        let Shard { leases, unsettled, .. } = &mut *shard;
         let Some(lease) = leases.get_mut(tenant, &key) else { return LeaseOutcome::NotLeased };
         if let Some(decision) = lease.spend(cost, now) {
             return LeaseOutcome::Admitted(vec![decision], lease.window(resets));
@@ -144,7 +144,7 @@ impl Leases {
     ) {
         let key = (charge.subject, charge.active.id);
         let mut shard = self.0.shards.of(charge.subject);
-        if shard.resets != window.resets {
+        if shard.resets(tenant, charge.subject) != window.resets {
             // The units were possibly taken before the reset.
             drop(shard);
             return self.lose(units);
@@ -161,19 +161,19 @@ impl Leases {
         self.keep_unsettled(Unsettled { tenant, charge, origin, id: None, until, holder }, now);
     }
 
-    /// The number of times that counters of subjects like this one were reset.
-    pub(crate) fn resets(&self, subject: SubjectKey) -> u64 {
-        self.0.shards.of(subject).resets
+    /// The number of resets that possibly concerned the counters of this subject.
+    pub(crate) fn resets(&self, tenant: TenantId, subject: SubjectKey) -> u64 {
+        self.0.shards.of(subject).resets(tenant, subject)
     }
 
-    /// Drops the leases of a subject whose counters were reset.
-    pub(crate) fn reset(&self, subject: SubjectKey) {
-        self.0.shards.of(subject).reset(|other| other == subject);
+    /// Drops the leases of a tenant's subject whose counters were reset.
+    pub(crate) fn reset(&self, tenant: TenantId, subject: SubjectKey) {
+        self.0.shards.of(subject).reset(tenant, subject);
     }
 
     /// Drops all leases: Redis lost the counters from which they were taken.
     pub(crate) fn reset_all(&self) {
-        self.0.shards.each().for_each(|mut shard| shard.reset(|_| true));
+        self.0.shards.each().for_each(|mut shard| shard.reset_all());
     }
 
     /// Ends the lease of a subject under a rule. Returns its unsettled entries.

@@ -108,9 +108,9 @@ impl Follower {
             let state = self.state.clone();
             signal::follow(redis, stop.clone(), move |why| match why {
                 Wake::Refunded(subject) => state.denial_cache.invalidate(subject),
-                Wake::Reset(subject) => {
+                Wake::Reset(tenant, subject) => {
                     state.denial_cache.invalidate(subject);
-                    state.leases.reset(subject);
+                    state.leases.reset(tenant, subject);
                 }
                 Wake::Disconnected(buckets) => {
                     state.denial_cache.set_connected(buckets);

@@ -14,7 +14,7 @@ use super::script::denied;
 use super::script_check::Idempotency;
 use crate::client::Client;
 use crate::error::RedisError;
-use crate::keys::{self, INVALIDATION_CHANNEL, RESET};
+use crate::keys::{self, INVALIDATION_CHANNEL};
 use crate::placement::{Bucket, Owner};
 
 const SCRIPT: &str = include_str!("script/reset.lua");
@@ -110,8 +110,7 @@ fn call(tenant: TenantId, (namespace, bucket): (&str, Bucket), counters: &[Count
         };
         let mut counter_hash = String::new();
         keys::counter_hash(&mut counter_hash, owner, counter.subject);
-        let message = format!("{RESET}{}", counter.subject.to_hex());
-        messages.insert(counter_hash.clone(), message);
+        messages.insert(counter_hash.clone(), keys::reset_message(owner.tenant, counter.subject));
         counter_hashes.entry(counter_hash).or_default().push(keys::counter(counter.rule, slot));
     }
     let counts = std::iter::once(counter_hashes.len()).chain(counter_hashes.values().map(Vec::len));

@@ -85,7 +85,10 @@ fn parse(message: &Msg) -> Option<Wake> {
     }
     let subject = |hex| u128::from_str_radix(hex, 16).map(SubjectKey).ok();
     match text.strip_prefix(RESET) {
-        Some(hex) => subject(hex).map(Wake::Reset),
+        Some(text) => {
+            let (tenant, hex) = text.split_once(':')?;
+            Some(Wake::Reset(tenant.parse().ok()?, subject(hex)?))
+        }
         None => subject(text).map(Wake::Refunded),
     }
 }

@@ -4,11 +4,13 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
+use weir_domain::id::TenantId;
+use weir_domain::subject::SubjectKey;
 use weir_local::{Redis, RedisOptions, Relay, ScratchDir};
 
 use super::{Signal, Wake, follow, marker};
 use crate::Client;
-use crate::keys::{MARKER, SIGNAL_CHANNEL};
+use crate::keys::{INVALIDATION_CHANNEL, MARKER, SIGNAL_CHANNEL, reset_message};
 use crate::placement::Buckets;
 
 /// The longest time that a busy machine needs for any step.
@@ -163,6 +165,23 @@ async fn malformed_signals_wake_as_such() {
         publish.arg(SIGNAL_CHANNEL).arg(payload);
         publish.query_async::<()>(&mut connection).await.expect("redis publishes");
         fixture.until(Wake::Malformed).await;
+    }
+}
+
+#[tokio::test]
+async fn resets_name_the_tenant_and_the_subject() {
+    let mut fixture = Fixture::start().await;
+    let mut connection = fixture.client.connect(DEADLINE).await.expect("accepted").0;
+    let (tenant, subject) = (TenantId::from_u128(3), SubjectKey(7));
+    let whole = reset_message(&tenant.to_string(), subject);
+    let wake = Wake::Reset(tenant, subject);
+    for (payload, wake) in
+        [(&*whole, wake), (&whole[..1], Wake::Malformed), ("!7", Wake::Malformed)]
+    {
+        let mut publish = redis::cmd("PUBLISH");
+        publish.arg(INVALIDATION_CHANNEL).arg(payload);
+        publish.query_async::<()>(&mut connection).await.expect("redis publishes");
+        fixture.until(wake).await;
     }
 }
 

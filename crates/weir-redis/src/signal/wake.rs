@@ -1,5 +1,6 @@
 //! The events that wake a gate.
 
+use weir_domain::id::TenantId;
 use weir_domain::subject::SubjectKey;
 
 use crate::placement::Buckets;
@@ -13,8 +14,8 @@ pub enum Wake {
     Subscribed(Buckets),
     /// Units were refunded to this subject.
     Refunded(SubjectKey),
-    /// This subject's counters were reset.
-    Reset(SubjectKey),
+    /// The counters of this subject of the tenant were reset.
+    Reset(TenantId, SubjectKey),
     /// A message that is neither a version nor a subject.
     Malformed,
     /// A subscription ended, or Redis does not answer on it. Only announcements about these buckets are still received.

@@ -192,7 +192,8 @@ impl<'a> Part<'a> {
 
     /// The number of resets of each subject's counters so far.
     fn resets(&self, state: &GateState) -> Vec<u64> {
-        self.charges.iter().map(|charge| state.leases.resets(charge.subject)).collect()
+        let of = |charge: &RuleCharge| state.leases.resets(self.caller.tenant, charge.subject);
+        self.charges.iter().map(of).collect()
     }
 
     fn accept(&mut self, state: &GateState, answer: Answer, asked: (Instant, &[u64])) {

@@ -24,7 +24,7 @@ pub(crate) struct LeaseRequest<'a> {
     pub(super) units: u64,
     pub(super) cost: u64,
     pub(super) id: u64,
-    /// The number of resets of the shard before the request.
+    /// The number of resets of the counter, and of some others, before the request.
     pub(super) resets: u64,
     pub(super) asked_at: Instant,
     pub(super) holder: Holder,
@@ -87,7 +87,7 @@ impl LeaseRequest<'_> {
         let surplus = self.units - self.cost;
         let key = self.key();
         let mut shard = self.store.shards.of(key.0);
-        if shard.resets != self.resets {
+        if shard.resets(self.tenant, key.0) != self.resets {
             // The units were possibly taken before the reset.
             drop(shard);
             self.store.lose(surplus);
@@ -133,7 +133,8 @@ impl Drop for LeaseRequest<'_> {
         if let Some(lease) = lease.filter(|lease| lease.is_taken_by(self.id)) {
             lease.release();
         }
-        if !self.settled && self.asks_for_more() && shard.resets == self.resets {
+        let is_reset = shard.resets(self.tenant, key.0) != self.resets;
+        if !self.settled && self.asks_for_more() && !is_reset {
             let tenant = self.tenant;
             let charge = self.charge.clone();
             let origin = Origin::Unanswered { units: self.units, cost: self.cost };

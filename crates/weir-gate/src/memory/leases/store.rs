@@ -35,11 +35,13 @@ pub(super) type Key = (SubjectKey, RuleId);
 pub(super) struct Shard {
     pub(super) leases: TenantMap<Key, Lease>,
     pub(super) unsettled: Vec<Unsettled>,
-    /// The number of times that counters of this shard's subjects were reset.
-    pub(super) resets: u64,
+    /// The numbers of resets, by [`reset_group`].
+    resets: [u64; RESET_GROUPS],
     /// By counter, the holders of units of leases that have ended.
     holders: HashMap<(TenantId, Key), Weak<()>>,
 }
+
+const RESET_GROUPS: usize = 64;
 
 /// The most leases, and the most unsettled entries, of one shard. Redis alone decides for further counters.
 pub(super) const LEASES_MAX: usize = 4096;
@@ -80,7 +82,7 @@ impl Default for Shard {
         Self {
             leases: TenantMap::new(LEASES_MAX),
             unsettled: Vec::new(),
-            resets: 0,
+            resets: [0; RESET_GROUPS],
             holders: HashMap::new(),
         }
     }
@@ -116,18 +118,33 @@ impl Shard {
         self.unsettled.extend(lease.into_returned(edited, now));
     }
 
-    /// Drops the leases and the unsettled entries for which `is_reset` holds, without a return.
-    pub(super) fn reset(&mut self, is_reset: impl Fn(SubjectKey) -> bool) {
-        self.resets += 1;
+    /// The number of resets that possibly concerned the counters of this subject.
+    pub(super) fn resets(&self, tenant: TenantId, subject: SubjectKey) -> u64 {
+        self.resets[reset_group(tenant, subject)]
+    }
+
+    /// Drops the leases and the unsettled entries of a subject, without a return.
+    pub(super) fn reset(&mut self, tenant: TenantId, subject: SubjectKey) {
+        self.resets[reset_group(tenant, subject)] += 1;
+        self.drop_all_of(|owner, other| owner == tenant && other == subject);
+    }
+
+    /// Drops all leases and unsettled entries, without a return.
+    pub(super) fn reset_all(&mut self) {
+        self.resets.iter_mut().for_each(|resets| *resets += 1);
+        self.drop_all_of(|_, _| true);
+    }
+
+    fn drop_all_of(&mut self, is_reset: impl Fn(TenantId, SubjectKey) -> bool) {
         let Self { leases, holders, unsettled, .. } = self;
-        leases.retain(|_, key, lease| {
-            let drops = is_reset(key.0);
+        leases.retain(|tenant, key, lease| {
+            let drops = is_reset(tenant, key.0);
             if drops {
                 note_holder(holders, lease);
             }
             !drops
         });
-        unsettled.retain(|entry| !is_reset(entry.charge.subject));
+        unsettled.retain(|entry| !is_reset(entry.tenant, entry.charge.subject));
     }
 
     /// Takes out all unsettled entries, and the units of approximate rules that are not used any more.
@@ -156,6 +173,12 @@ impl Shard {
             false
         });
     }
+}
+
+/// Units in flight are lost if a counter of their group is reset meanwhile: few others than those of the counter itself.
+fn reset_group(tenant: TenantId, subject: SubjectKey) -> usize {
+    let group = (tenant.to_u128() ^ subject.0) % RESET_GROUPS as u128;
+    usize::try_from(group).expect("few groups")
 }
 
 /// Notes the holder of the units of an approximate lease that ends: the next lease of the counter shares it.

@@ -212,15 +212,29 @@ fn units_that_arrive_after_the_subscription_was_lost_are_returned() {
 fn reset_drops_units_and_those_of_a_request_in_flight() {
     let (leases, rules, now) = (connected(), leased_window(), Instant::now());
     with_three(&leases, &rules, now);
-    leases.reset(SubjectKey(7));
+    leases.reset(TENANT, SubjectKey(7));
     assert!(!is_here(&leases, &rules, now));
     let mut before = take(&leases, &rules, 1, now);
     before.ask_for(4);
-    leases.reset(SubjectKey(7));
+    leases.reset(TENANT, SubjectKey(7));
     before.given(AT, given(996, 30_000), now);
     assert!(!is_here(&leases, &rules, now));
     assert_eq!(leases.take_unsettled(true, now).len(), 0, "the counter was emptied");
     assert_eq!(leases.take_lost(), 3, "they were possibly taken after the reset");
+}
+
+#[test]
+fn reset_leaves_the_same_subject_of_another_tenant() {
+    let (leases, rules, now) = (connected(), leased_window(), Instant::now());
+    with_three(&leases, &rules, now);
+    leases.reset(TenantId::from_u128(2), SubjectKey(7));
+    assert!(is_here(&leases, &rules, now));
+    let mut before = take(&leases, &rules, 3, now);
+    before.ask_for(6);
+    leases.reset(TenantId::from_u128(2), SubjectKey(7));
+    before.given(AT, given(994, 30_000), now);
+    assert!(is_here(&leases, &rules, now), "units in flight arrive");
+    assert_eq!(leases.take_lost(), 0);
 }
 
 #[test]
