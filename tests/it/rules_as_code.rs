@@ -259,10 +259,10 @@ async fn file_of_envoy_becomes_rules_that_decide_as_it_says() {
     assert!(denied.out.starts_with("denied by message-type-marketing"), "{denied:?}");
     ask("news").await.expect(0);
 
-    fs::write(&file, text.replace("    rate_limit", "    quota_mode: true\n    rate_limit"))
+    fs::write(&file, text.replace("    rate_limit", "    metadata: { a: b }\n    rate_limit"))
         .expect("a file");
     let left_out = here.run(&import).await.expect(3);
-    assert!(left_out.err.contains("limits.txt:5:5: `quota_mode`"), "{left_out:?}");
+    assert!(left_out.err.contains("limits.txt:5:5: `metadata`"), "{left_out:?}");
     fs::write(&file, text.replace("  - key", "\t- key")).expect("a file of the test");
     assert!(here.run(&import).await.expect(2).err.contains("limits.txt:3:"));
 
