@@ -1,10 +1,9 @@
 //! Makes the files of the dashboard from its compiled program, with the libraries of `wasm-bindgen-cli` and `wasm-split-cli`:
 //! `weir-bind split PROGRAM FOLDER NAME` and `weir-bind bind PROGRAM FOLDER NAME`.
 
-use std::fs;
 use std::path::Path;
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Result, bail};
 use wasm_bindgen_cli_support::Bindgen;
 
 fn main() -> Result<()> {
@@ -12,6 +11,7 @@ fn main() -> Result<()> {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args[..] {
         ["bind", program, folder, name] => bind(Path::new(program), Path::new(folder), name),
+        #[cfg(feature = "split")]
         ["split", program, folder, name] => split(Path::new(program), Path::new(folder), name),
         _ => bail!("usage: weir-bind bind|split PROGRAM FOLDER NAME"),
     }
@@ -27,8 +27,11 @@ fn bind(program: &Path, folder: &Path, name: &str) -> Result<()> {
 }
 
 /// Moves the groups of pages out of the program, each into a file.
+#[cfg(feature = "split")]
 fn split(program: &Path, folder: &Path, name: &str) -> Result<()> {
-    let wasm = fs::read(program).with_context(|| format!("read {}", program.display()))?;
+    use anyhow::{Context as _, anyhow};
+
+    let wasm = std::fs::read(program).with_context(|| format!("read {}", program.display()))?;
     let main_out_path = folder.join(format!("{name}.wasm"));
     let main_module = format!("./{name}.js");
     let mut options = wasm_split_cli_support::Options::new(&wasm);

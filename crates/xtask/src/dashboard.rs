@@ -67,7 +67,7 @@ pub fn draft(workspace: &Workspace) -> Result<()> {
     }
     let compiled =
         step("compile the dashboard", || compile(workspace, "dashboard-draft", false, &[]))?;
-    let bound = bind(workspace, &compiled)?;
+    let bound = bind(workspace, &weir_bind(workspace, &[])?, &compiled)?;
     put_in_place(workspace, &bound, false)?;
     stamp.write(Made::Draft)
 }
@@ -80,10 +80,11 @@ fn build(workspace: &Workspace) -> Result<()> {
         compile(workspace, "dashboard", small_std, &how)
     })?;
     let parts = emptied(&workspace.target.join("dashboard-parts"))?;
+    let binder = weir_bind(workspace, &["--features", "split"])?;
     step("split groups of pages off", || {
-        call(weir_bind(workspace)?.arg("split").args([&compiled, &parts]).arg(PROGRAM))
+        call(Command::new(&binder).arg("split").args([&compiled, &parts]).arg(PROGRAM))
     })?;
-    let bound = bind(workspace, &parts.join(format!("{PROGRAM}.wasm")))?;
+    let bound = bind(workspace, &binder, &parts.join(format!("{PROGRAM}.wasm")))?;
     take_parts(&parts, &bound)?;
     let optimiser = browser_tool(workspace, "wasm-opt");
     match &optimiser {
@@ -96,24 +97,24 @@ fn build(workspace: &Workspace) -> Result<()> {
 }
 
 /// Makes the JavaScript beside the program; where both are.
-fn bind(workspace: &Workspace, program: &Path) -> Result<PathBuf> {
+fn bind(workspace: &Workspace, binder: &Path, program: &Path) -> Result<PathBuf> {
     let bound = emptied(&workspace.target.join("dashboard-bound"))?;
     step("bind it to the browser", || {
-        call(weir_bind(workspace)?.arg("bind").arg(program).arg(&bound).arg(PROGRAM))
+        call(Command::new(binder).arg("bind").arg(program).arg(&bound).arg(PROGRAM))
     })?;
     Ok(bound)
 }
 
-/// The program that binds and splits, which is built first if it changed. Its folder is its own, so that the server is built at
-/// the same time.
-fn weir_bind(workspace: &Workspace) -> Result<Command> {
+/// The program that binds and, with the feature `split`, splits. It is built first if it changed, in a folder of its own, so that
+/// the server is built at the same time.
+fn weir_bind(workspace: &Workspace, how: &[&str]) -> Result<PathBuf> {
     let folder = workspace.cache.join("target-bind");
     let mut build = workspace.cargo();
-    build.args(["build", "--package", "weir-bind", "--target-dir"]).arg(&folder);
+    build.args(["build", "--package", "weir-bind"]).args(how).arg("--target-dir").arg(&folder);
     // It runs for seconds.
     build.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1").env("CARGO_PROFILE_DEV_DEBUG", "false");
     call(&mut build)?;
-    Ok(Command::new(folder.join("debug").join("weir-bind")))
+    Ok(folder.join("debug").join("weir-bind"))
 }
 
 /// Copies the other output of the splitter: the parts, and the script that fetches them.
@@ -151,7 +152,7 @@ fn put_in_place(workspace: &Workspace, bound: &Path, small: bool) -> Result<()> 
 
 fn compile(workspace: &Workspace, profile: &str, small_std: bool, how: &[&str]) -> Result<PathBuf> {
     let mut command = wasm_cargo(workspace, "rustc")?;
-    let mut flags = Vec::new();
+    let mut flags = vec![ERASED_VIEWS.to_owned()];
     if small_std {
         command.args(SMALL_STD).env("RUSTC_BOOTSTRAP", "1");
         flags.extend(NO_PANIC_TEXTS.map(str::to_owned));
@@ -248,6 +249,9 @@ impl Stamp {
 /// the compiler may need others.
 const SMALL_STD: [&str; 2] =
     ["-Zbuild-std=std,panic_abort", "-Zbuild-std-features=optimize_for_size"];
+
+/// Leptos then gives the views of components one type. Otherwise each nesting of views is compiled by itself.
+const ERASED_VIEWS: &str = "--cfg=erase_components";
 
 /// A panic traps at once. A browser shows its text nowhere.
 const NO_PANIC_TEXTS: [&str; 2] = ["-Zunstable-options", "-Cpanic=immediate-abort"];

@@ -5,9 +5,9 @@
 
 use std::path::PathBuf;
 use std::process::Command;
-use std::{env, fs};
+use std::{env, fs, thread};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, anyhow};
 
 use crate::bench::instructions;
 use crate::dashboard::{self, wasm_cargo};
@@ -28,26 +28,12 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     step("unused dependencies", || checkers::unused_dependencies(workspace))?;
     step("Lua", || checkers::lua(workspace))?;
     unless_passed(workspace, "chart", &CHART, || chart::run(workspace))?;
-    dashboard::run(workspace)?;
-    step("lints", || {
-        call(workspace.cargo().args([
-            "clippy",
-            "--workspace",
-            "--all-targets",
-            "--quiet",
-            "--",
-            "-Dwarnings",
-        ]))
+    // At the same time, because most of the dashboard's build uses one processor only.
+    thread::scope(|scope| {
+        let pages = scope.spawn(|| pages_and_purity(workspace));
+        code(workspace)?;
+        pages.join().map_err(|_| anyhow!("the build of the dashboard panicked"))?
     })?;
-    step("purity: the domain and the wire compile for the browser", || {
-        for package in ["weir-domain", "weir-wire"] {
-            call(wasm_cargo(workspace, "check")?.args(["--quiet", "--package", package]))?;
-        }
-        Ok(())
-    })?;
-    step("SQL descriptions", || sqlx::run(workspace, Mode::Check))?;
-    step("instructions of the pure parts", || instructions::run(workspace, Mode::Check))?;
-    step("generated code", || protos::run(workspace, Mode::Check))?;
     let weir = step("server and tests", || workspace.build_all())?;
     step("pages in the server", || pages::check(&weir))?;
     step("API documents", || openapi::run(workspace, &weir, Mode::Check))?;
@@ -56,6 +42,26 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     println!("== tests");
     let tests = ["test", "--workspace", "--no-fail-fast"];
     call(workspace.cargo().args(tests).args(EMBED).env("WEIR_BIN", weir))
+}
+
+/// The dashboard, and that the crates which it shares with the server need nothing that a browser lacks.
+fn pages_and_purity(workspace: &Workspace) -> Result<()> {
+    dashboard::run(workspace)?;
+    step("purity: the domain and the wire compile for the browser", || {
+        for package in ["weir-domain", "weir-wire"] {
+            call(wasm_cargo(workspace, "check")?.args(["--quiet", "--package", package]))?;
+        }
+        Ok(())
+    })
+}
+
+/// The checks that need neither the dashboard nor a built server.
+fn code(workspace: &Workspace) -> Result<()> {
+    let lints = ["clippy", "--workspace", "--all-targets", "--quiet", "--", "-Dwarnings"];
+    step("lints", || call(workspace.cargo().args(lints)))?;
+    step("SQL descriptions", || sqlx::run(workspace, Mode::Check))?;
+    step("instructions of the pure parts", || instructions::run(workspace, Mode::Check))?;
+    step("generated code", || protos::run(workspace, Mode::Check))
 }
 
 /// The files on which the steps depend. The server contains the dashboard, the guide and the migrations.
