@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use weir_domain::alert::Condition;
+use weir_domain::alert::{Condition, distinct_webhooks};
 use weir_domain::id::{AlertId, WebhookId};
 use weir_http::json::Json;
 use weir_http::params::{Path, Query};
@@ -70,10 +70,10 @@ pub(crate) async fn delete_stored(change: &mut Change, id: AlertId) -> Result<()
 
 /// An alert in JSON.
 fn alert(row: AlertRow) -> Alert {
-    let webhook_id = row.webhook_id.to_string();
+    let webhook_ids = row.webhook_ids.iter().map(ToString::to_string).collect();
     Alert {
         id: row.id.to_string(),
-        body: AlertBody::of(row.name, webhook_id, row.enabled, &row.condition),
+        body: AlertBody::of(row.name, webhook_ids, row.enabled, &row.condition),
         managed_by: row.managed_by,
         edited: row.edited,
         fired_at: row.fired_at.map(Into::into),
@@ -89,7 +89,7 @@ fn alert(row: AlertRow) -> Alert {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CheckedAlert {
     pub(crate) name: String,
-    pub(crate) webhook_id: WebhookId,
+    pub(crate) webhook_ids: Vec<WebhookId>,
     pub(crate) enabled: bool,
     pub(crate) condition: Condition,
 }
@@ -97,8 +97,8 @@ pub(crate) struct CheckedAlert {
 impl CheckedAlert {
     /// A stored alert.
     pub(crate) fn stored(row: &AlertRow) -> Self {
-        let AlertRow { name, webhook_id, enabled, condition, .. } = row.clone();
-        Self { name, webhook_id, enabled, condition }
+        let AlertRow { name, webhook_ids, enabled, condition, .. } = row.clone();
+        Self { name, webhook_ids, enabled, condition }
     }
 }
 
@@ -106,12 +106,18 @@ impl CheckedAlert {
 async fn checked(change: &mut Change, body: AlertBody) -> Result<CheckedAlert, ControlError> {
     names::name("name", &body.name)?;
     let condition = body.condition().map_err(Problem::invalid)?;
-    let missing = || Problem::invalid_field("webhook_id", "is not a webhook of this tenant");
-    let webhook_id = body.webhook_id.parse().map_err(|_| missing())?;
+    let invalid = |reason: String| Problem::invalid_field("webhook_ids", reason);
+    distinct_webhooks(&body.webhook_ids).map_err(invalid)?;
     let tenant_id = change.caller.tenant_id;
-    change.tx.webhooks().find(tenant_id, webhook_id).await?.ok_or_else(missing)?;
+    let mut webhook_ids = Vec::with_capacity(body.webhook_ids.len());
+    for id in &body.webhook_ids {
+        let missing = || invalid(format!("`{id}` is not a webhook of this tenant"));
+        let id = id.parse().map_err(|_| missing())?;
+        change.tx.webhooks().find(tenant_id, id).await?.ok_or_else(missing)?;
+        webhook_ids.push(id);
+    }
     quotas::must_be_there(&mut change.tx, tenant_id, &condition).await?;
-    Ok(CheckedAlert { name: body.name, webhook_id, enabled: body.enabled, condition })
+    Ok(CheckedAlert { name: body.name, webhook_ids, enabled: body.enabled, condition })
 }
 
 /// The columns of an alert, which belongs to a set of rules as code if one is given.
@@ -125,7 +131,7 @@ fn write(
         id,
         tenant_id: change.caller.tenant_id,
         name: alert.name,
-        webhook_id: alert.webhook_id,
+        webhook_ids: alert.webhook_ids,
         enabled: alert.enabled,
         condition: alert.condition,
         managed_by: managed_by.map(str::to_owned),

@@ -1,5 +1,7 @@
 //! Conditions of alerts: the quota or share that is watched, and its thresholds.
 
+use std::collections::BTreeSet;
+
 use crate::algorithm::Algorithm;
 use crate::id::RuleId;
 use crate::limit::Limit;
@@ -65,6 +67,8 @@ pub const THRESHOLDS_PERCENT: [u8; 3] = [80, 90, 100];
 pub const WINDOW_S: u32 = 300;
 /// The default for the least number of checks.
 pub const CHECKS_MIN: u64 = 100;
+/// The most webhooks of an alert.
+pub const WEBHOOKS_OF_ALERT_MAX: usize = 5;
 /// The most thresholds of an alert.
 pub const THRESHOLDS_MAX: usize = 5;
 /// The longest window of an alert, in seconds.
@@ -99,6 +103,15 @@ impl Condition {
             Self::DenialShare { .. } => "denial_share",
         }
     }
+}
+
+/// Refuses no webhook, too many, and one that is named twice.
+pub fn distinct_webhooks(webhooks: &[impl Ord]) -> Result<(), String> {
+    let distinct: BTreeSet<_> = webhooks.iter().collect();
+    if !(1..=WEBHOOKS_OF_ALERT_MAX).contains(&webhooks.len()) || distinct.len() < webhooks.len() {
+        return Err(format!("must be 1 to {WEBHOOKS_OF_ALERT_MAX} different webhooks"));
+    }
+    Ok(())
 }
 
 /// Refuses a rule without quotas, which an alert about quotas cannot watch.

@@ -1,4 +1,4 @@
-//! Documents `Alert`: a condition, and the webhook that receives its announcements.
+//! Documents `Alert`: a condition, and the webhooks that receive its announcements.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -42,6 +42,14 @@ pub(crate) fn read(document: Document) -> Result<AlertDocument, Vec<Misplaced>> 
         return Err(one(Misplaced::new(at, "`name` belongs in `metadata`")));
     }
     durations::resolve_seconds(&mut spec, "spec", &mut fields).map_err(one)?;
+    if let Some(webhook) = spec.shift_remove("webhook") {
+        let at = fields.position("spec.webhook");
+        if spec.contains_key("webhooks") {
+            return Err(one(Misplaced::new(at, "`webhook` and `webhooks` are the same field")));
+        }
+        fields.place("spec.webhooks".to_owned(), at);
+        spec.insert("webhooks".to_owned(), webhook);
+    }
     spec.insert("name".to_owned(), name.into());
     let body: ApplyAlert = parse_all(Value::Object(spec), &fields, path_in_document)?;
     match body.condition(None) {

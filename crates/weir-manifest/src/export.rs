@@ -108,9 +108,13 @@ pub fn alert_manifest(alert: &ApplyAlert) -> String {
         if field == "name" || is_default {
             continue;
         }
-        let (field, value) = match (field.as_str(), value.as_u64()) {
-            ("window_s", Some(seconds)) => {
-                ("window".to_owned(), durations::written(seconds * 1_000).into())
+        let (field, value) = match (field.as_str(), &value) {
+            ("window_s", Value::Number(seconds)) => {
+                let ms = seconds.as_u64().unwrap_or_default() * 1_000;
+                ("window".to_owned(), durations::written(ms).into())
+            }
+            ("webhooks", Value::Array(one)) if one.len() == 1 => {
+                ("webhook".to_owned(), one[0].clone())
             }
             _ => (field, value),
         };

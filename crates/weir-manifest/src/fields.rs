@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::yaml::{Content, Node, Position};
 
 /// Fields whose values are texts. `value: 1.10` and `name: 007` mean what they show.
-const TEXTS: [&str; 12] = [
+const TEXTS: [&str; 13] = [
     "apiVersion",
     "attribute",
     "count_by",
@@ -20,6 +20,7 @@ const TEXTS: [&str; 12] = [
     "rule",
     "value",
     "webhook",
+    "webhooks",
 ];
 
 /// The places of the fields of a document, by their paths.

@@ -169,10 +169,13 @@ fn alert(definitions: &mut Map<String, Value>) -> (&'static str, Value) {
     let mut name = Value::Null;
     if let Some(properties) = spec["properties"].as_object_mut() {
         name = properties.remove("name").unwrap_or_default();
+        let reference = properties["webhooks"]["items"].clone();
+        properties.insert("webhook".to_owned(), reference);
         let description = properties["window_s"]["description"].clone();
         properties.insert("window".to_owned(), time(&description, "10m"));
     }
-    spec["required"] = json!(["webhook", "kind"]);
+    spec["required"] = json!(["kind"]);
+    spec["anyOf"] = json!([{ "required": ["webhooks"] }, { "required": ["webhook"] }]);
     definitions.insert(ALERT.to_owned(), spec);
     let metadata = json!({
         "type": "object",

@@ -14,7 +14,7 @@ use crate::error::StoreError;
 use crate::page::{Listing, Page};
 
 pub use row::AlertRow;
-use row::{Columns, Row, content, query_alerts};
+use row::{Columns, Row, content, first_and_more, query_alerts};
 
 /// The values of an alert to be inserted or updated.
 #[derive(Debug, Clone)]
@@ -25,8 +25,8 @@ pub struct AlertWrite {
     pub tenant_id: TenantId,
     /// The display name.
     pub name: String,
-    /// The webhook that delivers the notifications.
-    pub webhook_id: WebhookId,
+    /// The webhooks that deliver the notifications; at least one.
+    pub webhook_ids: Vec<WebhookId>,
     /// Whether the alert can fire.
     pub enabled: bool,
     /// The condition under which the alert fires.
@@ -44,7 +44,7 @@ impl AlertWrite {
     /// The content to be compared with later edits, if the alert is written for a set.
     fn applied(&self) -> Option<Value> {
         let columns = Columns::of(&self.condition);
-        let content = content(&self.name, self.webhook_id, self.enabled, &columns);
+        let content = content(&self.name, &self.webhook_ids, self.enabled, &columns);
         self.managed_by.as_ref().map(|_| content)
     }
 }
@@ -67,13 +67,14 @@ pub struct NewFirings {
 macro_rules! write_alert {
     ($write:ident, $sql:literal $(, $more:expr)?) => {{
         let columns = Columns::of(&$write.condition);
+        let (first, more) = first_and_more(&$write.webhook_ids);
         query_alerts!(
             $sql,
             "",
             uuid($write.tenant_id.to_u128()),
             uuid($write.id.to_u128()),
             $write.name,
-            uuid($write.webhook_id.to_u128()),
+            first,
             $write.enabled,
             columns.kind,
             columns.rule_id,
@@ -84,7 +85,8 @@ macro_rules! write_alert {
             columns.checks_min,
             stored($write.now),
             $write.managed_by.as_deref(),
-            $write.applied()
+            $write.applied(),
+            &more
             $(, $more)?
         )
     }};
@@ -124,10 +126,11 @@ impl<'t> Alerts<'t> {
                 created_at,
                 updated_at,
                 managed_by,
-                applied
+                applied,
+                more_webhook_ids
             )
             VALUES (
-                $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'epoch', $16, $13, $13, $14, $15
+                $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'epoch', $17, $13, $13, $14, $15, $16
             )
             RETURNING",
             write.created_by
@@ -155,7 +158,8 @@ impl<'t> Alerts<'t> {
                 checked_at = 'epoch',
                 updated_at = $13,
                 managed_by = coalesce($14, managed_by),
-                applied = coalesce($15, applied)
+                applied = coalesce($15, applied),
+                more_webhook_ids = $16
             WHERE tenant_id = $1 AND id = $2
             RETURNING"
         );

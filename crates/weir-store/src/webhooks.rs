@@ -10,7 +10,7 @@ use weir_domain::webhook::WebhookKind;
 
 use crate::connection::PooledConnection;
 use crate::convert::{all, stored, timestamp, unsigned, uuid};
-use crate::error::StoreError;
+use crate::error::{Constraint, StoreError};
 use crate::page::{Listing, Page};
 
 pub use health::WebhookHealth;
@@ -350,6 +350,20 @@ impl<'t> Webhooks<'t> {
         tenant_id: TenantId,
         id: WebhookId,
     ) -> Result<Option<WebhookRow>, StoreError> {
+        // The constraint knows the first webhook of an alert only.
+        let is_used = sqlx::query_scalar!(
+            r#"-- webhooks.is_used
+            SELECT EXISTS (
+                SELECT 1 FROM alerts WHERE tenant_id = $1 AND $2 = ANY (more_webhook_ids)
+            ) AS "is_used!""#,
+            uuid(tenant_id.to_u128()),
+            uuid(id.to_u128()),
+        )
+        .fetch_one(&mut *self.conn)
+        .await?;
+        if is_used {
+            return Err(StoreError::Conflict(Constraint::AlertWebhook));
+        }
         let row = query_webhooks!(
             "-- webhooks.delete
             DELETE FROM webhooks WHERE tenant_id = $1 AND id = $2

@@ -1,9 +1,10 @@
 //! Alerts in JSON.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use weir_domain::alert::{Condition, ConditionDraft, Watched};
 
 use crate::problem::FieldProblem;
+use crate::rules::OperandBody;
 use crate::time::DateTime;
 
 /// The subject of an alert.
@@ -25,8 +26,9 @@ pub struct AlertBody {
     /// A name that people recognise the alert by.
     #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 100))]
     pub name: String,
-    /// The webhook that receives the announcements.
-    pub webhook_id: String,
+    /// The webhooks that receive the announcements: one to five. `webhook_id` with one of them says the same.
+    #[serde(alias = "webhook_id", deserialize_with = "one_or_several")]
+    pub webhook_ids: Vec<String>,
     /// Whether the alert is evaluated.
     #[serde(default = "yes")]
     #[cfg_attr(feature = "openapi", schema(default = true))]
@@ -111,10 +113,15 @@ impl AlertBody {
     }
 
     /// The body of a stored alert.
-    pub fn of(name: String, webhook_id: String, enabled: bool, condition: &Condition) -> Self {
+    pub fn of(
+        name: String,
+        webhook_ids: Vec<String>,
+        enabled: bool,
+        condition: &Condition,
+    ) -> Self {
         let mut body = Self {
             name,
-            webhook_id,
+            webhook_ids,
             enabled,
             kind: AlertKind::Quota,
             rule_id: None,
@@ -144,6 +151,16 @@ impl AlertBody {
         }
         body
     }
+}
+
+/// A text, or a list of texts.
+pub(crate) fn one_or_several<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<String>, D::Error> {
+    Ok(match OperandBody::deserialize(deserializer)? {
+        OperandBody::One(text) => vec![text],
+        OperandBody::Many(texts) => texts,
+    })
 }
 
 impl AlertKind {

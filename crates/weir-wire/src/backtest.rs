@@ -100,7 +100,7 @@ impl BacktestBody {
         };
         Ok(AlertBody {
             name: String::new(),
-            webhook_id: String::new(),
+            webhook_ids: Vec::new(),
             enabled: true,
             kind,
             rule_id: self.rule_id.clone(),

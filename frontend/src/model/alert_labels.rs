@@ -95,7 +95,7 @@ mod tests {
     fn alert(kind: AlertKind) -> AlertBody {
         AlertBody {
             name: "a".into(),
-            webhook_id: "w".into(),
+            webhook_ids: vec!["w".into()],
             enabled: true,
             kind,
             rule_id: None,

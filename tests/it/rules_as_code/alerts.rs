@@ -40,7 +40,8 @@ async fn alerts_are_files_too() {
 
     // Only the server knows the webhooks.
     let refused = here.run(&["diff", "--set", "shop"]).await.expect(2);
-    let text = "alerts.yaml:5:3: `webhook` is neither the name nor the URL of a webhook";
+    let text =
+        "alerts.yaml:5:3: `webhooks` names `on call`, which no webhook has as its name or URL";
     assert!(refused.err.contains(text), "{refused:?}");
     webhook(&here, "on call").await;
     let diff = here.run(&["diff", "--set", "shop"]).await.expect(1);
@@ -54,7 +55,7 @@ async fn alerts_are_files_too() {
     let list = here.tenant.admin(Method::GET, "/alerts", &Value::Null).await.expect(200);
     let last = &list.body["data"][0];
     assert_eq!((&last["name"], &last["managed_by"]), (&json!("everything"), &json!("shop")));
-    let edited = json!({ "name": "everything", "webhook_id": last["webhook_id"],
+    let edited = json!({ "name": "everything", "webhook_ids": last["webhook_ids"],
         "kind": "denial_share", "share_percent": 95 });
     let path = format!("/alerts/{}", last["id"].as_str().expect("an id"));
     here.tenant.admin(Method::PUT, &path, &edited).await.expect(200);
@@ -84,7 +85,10 @@ async fn alerts_are_files_too() {
     // Two webhooks of one name are no reference.
     webhook(&here, "on call").await;
     let ambiguous = here.run(&["diff", "--set", "shop"]).await.expect(2);
-    assert!(ambiguous.err.contains("`webhook` is the name or URL of 2 webhooks"), "{ambiguous:?}");
+    assert!(
+        ambiguous.err.contains("`webhooks` names `on call`, which 2 webhooks have"),
+        "{ambiguous:?}"
+    );
     let refused = here.run(&["export"]).await.expect(2);
     assert!(refused.err.contains("several webhooks with the name `on call`"), "{refused:?}");
 

@@ -16,7 +16,7 @@ use crate::state::ControlState;
 pub(super) async fn announce_end(
     control: &ControlState,
     alert: &AlertRow,
-    webhook: &WebhookRow,
+    webhooks: &[WebhookRow],
 ) -> Result<(), ControlError> {
     let now = control.clock.now();
     let tenant_id = alert.tenant_id;
@@ -42,11 +42,11 @@ pub(super) async fn announce_end(
         at: now,
         disabled: !alert.enabled,
     });
-    if webhook.kind == WebhookKind::Pagerduty {
+    for webhook in webhooks.iter().filter(|webhook| webhook.kind == WebhookKind::Pagerduty) {
         // A retry after the end would open the incident again.
         tx.deliveries().supersede(tenant_id, webhook.id, &format!("\"{key}\"")).await?;
     }
-    for delivery in outgoing::deliveries(control, webhook, &[&message], now) {
+    for delivery in outgoing::deliveries_of_all(control, webhooks, &[&message], now) {
         tx.deliveries().insert(&delivery).await?;
     }
     tx.commit().await?;

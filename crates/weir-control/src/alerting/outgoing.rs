@@ -23,6 +23,16 @@ use crate::state::ControlState;
 pub(super) use mail::mail_of;
 pub(super) use pagerduty::{end_of_test, with_key};
 
+/// The deliveries of messages of one alert to all of its webhooks.
+pub(super) fn deliveries_of_all(
+    control: &ControlState,
+    webhooks: &[WebhookRow],
+    messages: &[&WebhookMessage],
+    now: Timestamp,
+) -> Vec<NewDelivery> {
+    webhooks.iter().flat_map(|webhook| deliveries(control, webhook, messages, now)).collect()
+}
+
 /// The deliveries of messages of one alert, or of a test.
 pub(crate) fn deliveries(
     control: &ControlState,

@@ -23,7 +23,7 @@ const EVERY: Duration = Duration::from_secs(5);
 const EVALUATE_EVERY_S: u32 = 30;
 /// The most alerts that are taken at once. They are evaluated one after the other, so that they do not slow requests down.
 const AT_ONCE: u32 = 50;
-/// The most findings that one evaluation of an alert announces to a standard webhook. The next evaluations announce the rest.
+/// The most findings that one evaluation of an alert announces if it has a standard webhook. The next evaluations announce the rest.
 pub(super) const FINDINGS_AT_ONCE: usize = 20;
 
 /// Evaluates alerts until `stop`.
@@ -75,9 +75,10 @@ async fn evaluate(
 ) -> Result<(), ControlError> {
     let mut tx = control.store.begin("alerts.evaluate", Scope::Tenant(tenant_id)).await?;
     let Some(alert) = tx.alerts().find(tenant_id, id).await? else { return Ok(()) };
-    let Some(webhook) = tx.webhooks().find(tenant_id, alert.webhook_id).await? else {
-        return Ok(());
-    };
+    let mut webhooks = Vec::with_capacity(alert.webhook_ids.len());
+    for id in &alert.webhook_ids {
+        webhooks.extend(tx.webhooks().find(tenant_id, *id).await?);
+    }
     drop(tx);
     let findings = match &alert.condition {
         _ if !alert.enabled => Vec::new(),
@@ -87,17 +88,15 @@ async fn evaluate(
         Condition::DenialShare { .. } => share::findings(control, &alert).await?,
     };
     if findings.is_empty() && alert.firing_since.is_some() {
-        return announce_end(control, &alert, &webhook).await;
+        return announce_end(control, &alert, &webhooks).await;
     }
     if alert.muted_until.is_some_and(|until| until > control.clock.now()) {
         return Ok(());
     }
-    let at_once = match webhook.kind {
-        WebhookKind::Standard => FINDINGS_AT_ONCE,
-        _ => findings.len().max(1),
-    };
+    let has_standard = webhooks.iter().any(|webhook| webhook.kind == WebhookKind::Standard);
+    let at_once = if has_standard { FINDINGS_AT_ONCE } else { findings.len().max(1) };
     for findings in findings.chunks(at_once) {
-        if announce(control, &alert, &webhook, findings).await? > 0 {
+        if announce(control, &alert, &webhooks, findings).await? > 0 {
             break;
         }
     }
@@ -110,7 +109,7 @@ async fn evaluate(
 async fn announce(
     control: &ControlState,
     alert: &AlertRow,
-    webhook: &WebhookRow,
+    webhooks: &[WebhookRow],
     findings: &[Finding],
 ) -> Result<usize, ControlError> {
     let now = control.clock.now();
@@ -129,7 +128,7 @@ async fn announce(
     let is_new = |finding: &&Finding| finding.marks.last().is_some_and(|mark| fired.contains(mark));
     let new: Vec<&WebhookMessage> =
         findings.iter().filter(is_new).map(|finding| &finding.message).collect();
-    for delivery in outgoing::deliveries(control, webhook, &new, now) {
+    for delivery in outgoing::deliveries_of_all(control, webhooks, &new, now) {
         tx.deliveries().insert(&delivery).await?;
     }
     tx.commit().await?;

@@ -217,8 +217,11 @@ async fn alerts_are_refused_by_field_and_bound_to_what_they_name() {
     for (body, field) in [
         (with(&share, "name", json!("")), "name"),
         (with(&share, "kind", json!("other")), "kind"),
-        (with(&share, "webhook_id", json!(theirs)), "webhook_id"),
-        (with(&share, "webhook_id", json!("x")), "webhook_id"),
+        (with(&share, "webhook_id", json!(theirs)), "webhook_ids"),
+        (with(&share, "webhook_id", json!("x")), "webhook_ids"),
+        (with(&share, "webhook_id", json!([])), "webhook_ids"),
+        (with(&share, "webhook_id", json!([webhook_id, webhook_id])), "webhook_ids"),
+        (with(&share, "webhook_id", json!([webhook_id, theirs])), "webhook_ids"),
         (with(&share, "share_percent", json!(0)), "share_percent"),
         (with(&share, "window_s", json!(61)), "window_s"),
         (with(&share, "rule_id", json!(RuleId::from_u128(1).to_string())), "rule_id"),

@@ -93,8 +93,8 @@ async fn alerts_of_new_rules_are_applied_changed_and_pruned_with_their_set() {
 
     // An edit by a person is drift until the next apply.
     let all = find(&plane, &ada, "all").await;
-    let (id, webhook_id) = (all["id"].as_str().expect("an id"), all["webhook_id"].clone());
-    let edited = json!({ "name": "all", "webhook_id": webhook_id, "kind": "denial_share", "share_percent": 50 });
+    let (id, webhook_id) = (all["id"].as_str().expect("an id"), all["webhook_ids"].clone());
+    let edited = json!({ "name": "all", "webhook_ids": webhook_id, "kind": "denial_share", "share_percent": 50 });
     let put = plane.by(&ada, "PUT", &format!("alerts/{id}")).json(&edited).send().await;
     assert_eq!(put.expect(200).body["edited"], true);
     let plan = apply(&plane, &ada, &with(same.clone(), &json!({ "dry_run": true })))
@@ -143,8 +143,8 @@ async fn wrong_alert_is_named_with_its_field_and_prevents_the_whole_apply() {
     let of = |more: Value| json!([with(denials("a", 20), &more)]);
     let about = |rule: &str| json!({ "kind": "quota", "namespace": "api", "rule": rule, "share_percent": null });
     for (alerts, field) in [
-        (of(json!({ "webhook": "nobody" })), "alerts[0].webhook"),
-        (of(json!({ "webhook": "twin" })), "alerts[0].webhook"),
+        (of(json!({ "webhook": "nobody" })), "alerts[0].webhooks"),
+        (of(json!({ "webhook": "twin" })), "alerts[0].webhooks"),
         (of(json!({ "share_percent": 101 })), "alerts[0].share_percent"),
         (of(json!({ "window_s": 61 })), "alerts[0].window_s"),
         (of(json!({ "namespace": "Api" })), "alerts[0].namespace"),

@@ -200,6 +200,41 @@ async fn an_incident_is_resolved_once_when_its_condition_ended() {
 }
 
 #[tokio::test]
+async fn all_webhooks_of_an_alert_get_it_and_its_end_and_none_can_be_deleted() {
+    let plane = Plane::start_behind(BEHIND_MS).await;
+    plane.advance(MINUTE_MS - plane.now_ms() % MINUTE_MS);
+    let ada = plane.member("ada@example.com").await;
+    let (incidents, people) = (Receiver::start().await, Receiver::start().await);
+    incidents.answer(202);
+    let first = pagerduty(&plane, &ada, &incidents).await;
+    let second = slack(&plane, &ada, &people).await;
+    let body = json!({
+        "name": "many refusals", "webhook_ids": [first, second], "kind": "denial_share",
+        "namespace": "api", "share_percent": 20, "window_s": 60, "checks_min": 10,
+    });
+    let made = plane.by(&ada, "POST", "alerts").json(&body).send().await.expect(201);
+    assert_eq!(made.body["webhook_ids"], body["webhook_ids"]);
+    checks(&plane, &ada, "api", 50, 50).await;
+    evaluate_and_deliver(&plane).await;
+    assert_eq!(incidents.next().await.json()["event_action"], "trigger");
+    assert!(people.next().await.json()["text"].is_string());
+    for webhook in [&first, &second] {
+        let delete = plane.by(&ada, "DELETE", &format!("webhooks/{webhook}")).send().await;
+        delete.problem(409, "conflict");
+    }
+    let off = format!("alerts/{}", made.text("/id"));
+    let mut body = body;
+    body["enabled"] = json!(false);
+    plane.by(&ada, "PUT", &off).json(&body).send().await.expect(200);
+    evaluate_and_deliver(&plane).await;
+    assert_eq!(incidents.next().await.json()["event_action"], "resolve");
+    assert!(people.next().await.json()["text"].is_string());
+    body["webhook_ids"] = json!([second]);
+    plane.by(&ada, "PUT", &off).json(&body).send().await.expect(200);
+    plane.by(&ada, "DELETE", &format!("webhooks/{first}")).send().await.expect(204);
+}
+
+#[tokio::test]
 async fn an_incident_without_a_delivered_begin_is_not_opened_after_its_end() {
     let plane = Plane::start_behind(BEHIND_MS).await;
     plane.advance(MINUTE_MS - plane.now_ms() % MINUTE_MS);

@@ -175,7 +175,7 @@ fn alerts_are_read_as_they_were_and_have_no_defaults() {
             "namespace": "api", "share_percent": 20, "window_s": 5_400, "checks_min": 7,
         })),
         one(json!({
-            "name": "nearly used up", "webhook": "ops", "kind": "quota", "namespace": "web",
+            "name": "nearly used up", "webhooks": ["ops", "17"], "kind": "quota", "namespace": "web",
             "rule": "monthly", "thresholds_percent": [50],
         })),
     ];
@@ -198,7 +198,7 @@ apiVersion: weir/v1
 kind: Alert
 metadata: { name: \"nearly used up\" }
 spec:
-  webhook: ops
+  webhooks: [ops, \"17\"]
   kind: quota
   namespace: web
   rule: monthly

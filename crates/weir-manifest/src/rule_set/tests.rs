@@ -304,7 +304,7 @@ fn documented_alerts_are_read() {
     assert_eq!(
         alerts[0],
         json!({
-            "name": "17", "webhook": "on call", "enabled": true, "kind": "denial_share",
+            "name": "17", "webhooks": ["on call"], "enabled": true, "kind": "denial_share",
             "namespace": "api", "rule": "login", "share_percent": 20, "window_s": 600,
         })
     );
@@ -337,7 +337,10 @@ fn every_error_of_an_alert_has_its_place() {
             "15:56",
             "`rule` names a rule without a quota",
         ),
-        ("webhook: on call\n", "webhook: \"\"\n", "5:3", "`webhook` must be 1 to 2000"),
+        ("webhook: on call\n", "webhook: \"\"\n", "5:3", "`webhooks` must be 1 to 2000"),
+        ("webhook: on call\n", "webhooks: []\n", "5:3", "`webhooks` must be 1 to 5 different"),
+        ("webhook: on call\n", "webhooks: [a, a]\n", "5:3", "`webhooks` must be 1 to 5 different"),
+        ("webhook: on call\n", "webhook: a\n  webhooks: [b]\n", "5:3", "are the same field"),
     ] {
         assert!(ALERTS.contains(from), "{from}");
         let files = [file("a.yaml", &ALERTS.replace(from, to)), file("b.yaml", LOGIN)];
@@ -349,7 +352,7 @@ fn every_error_of_an_alert_has_its_place() {
     let set = RuleSet::read(&[file("a.yaml", ALERTS)]).unwrap();
     let located = |field: &str| set.locate(field, "is wrong").map(|found| found.to_string());
     assert_eq!(located("alerts[0].window_s").as_deref(), Some("a.yaml:10:3: `window_s` is wrong"));
-    assert_eq!(located("alerts[1].webhook").as_deref(), Some("a.yaml:15:9: `webhook` is wrong"));
+    assert_eq!(located("alerts[1].webhooks").as_deref(), Some("a.yaml:15:9: `webhooks` is wrong"));
     assert_eq!(located("alerts[1].name").as_deref(), Some("a.yaml:14:13: `name` is wrong"));
     assert_eq!(located("alerts[2].name"), None);
 }

@@ -19,8 +19,8 @@ pub struct AlertRow {
     pub tenant_id: TenantId,
     /// The display name.
     pub name: String,
-    /// The webhook that delivers the notifications.
-    pub webhook_id: WebhookId,
+    /// The webhooks that deliver the notifications; at least one.
+    pub webhook_ids: Vec<WebhookId>,
     /// Whether the alert can fire.
     pub enabled: bool,
     /// The condition under which the alert fires.
@@ -49,6 +49,7 @@ pub(super) struct Row {
     pub(super) id: Uuid,
     pub(super) name: String,
     pub(super) webhook_id: Uuid,
+    pub(super) more_webhook_ids: Vec<Uuid>,
     pub(super) enabled: bool,
     pub(super) kind: String,
     pub(super) rule_id: Option<Uuid>,
@@ -78,6 +79,7 @@ macro_rules! query_alerts {
                 id,
                 name,
                 webhook_id,
+                more_webhook_ids,
                 enabled,
                 kind,
                 rule_id,
@@ -147,13 +149,14 @@ impl Columns {
 /// The values that an apply writes and that a later edit can change.
 pub(super) fn content(
     name: &str,
-    webhook_id: WebhookId,
+    webhook_ids: &[WebhookId],
     enabled: bool,
     columns: &Columns,
 ) -> Value {
-    json!({
+    let (first, more) = webhook_ids.split_first().unzip();
+    let mut content = json!({
         "name": name,
-        "webhook_id": webhook_id.to_string(),
+        "webhook_id": first.map(ToString::to_string),
         "enabled": enabled,
         "kind": columns.kind,
         "rule_id": columns.rule_id.map(|id| id.to_string()),
@@ -162,7 +165,19 @@ pub(super) fn content(
         "share_percent": columns.share_percent,
         "window_s": columns.window_s,
         "checks_min": columns.checks_min,
-    })
+    });
+    // An alert that was applied before there could be several is stored without them.
+    let more: Vec<_> = more.unwrap_or_default().iter().map(ToString::to_string).collect();
+    if !more.is_empty() {
+        content["more_webhook_ids"] = json!(more);
+    }
+    content
+}
+
+/// The columns that store the webhooks.
+pub(super) fn first_and_more(webhook_ids: &[WebhookId]) -> (Option<Uuid>, Vec<Uuid>) {
+    let mut ids = webhook_ids.iter().map(|id| uuid(id.to_u128()));
+    (ids.next(), ids.collect())
 }
 
 impl TryFrom<Row> for AlertRow {
@@ -171,13 +186,15 @@ impl TryFrom<Row> for AlertRow {
     fn try_from(row: Row) -> Result<Self, StoreError> {
         let condition = condition(&row)
             .ok_or_else(|| StoreError::corrupt(format!("an alert of kind {}", row.kind)))?;
-        let webhook_id = WebhookId::from_u128(row.webhook_id.as_u128());
-        let now = content(&row.name, webhook_id, row.enabled, &Columns::of(&condition));
+        let webhook_ids = std::iter::once(&row.webhook_id).chain(&row.more_webhook_ids);
+        let webhook_ids: Vec<_> =
+            webhook_ids.map(|id| WebhookId::from_u128(id.as_u128())).collect();
+        let now = content(&row.name, &webhook_ids, row.enabled, &Columns::of(&condition));
         Ok(Self {
             id: AlertId::from_u128(row.id.as_u128()),
             tenant_id: TenantId::from_u128(row.tenant_id.as_u128()),
             name: row.name,
-            webhook_id,
+            webhook_ids,
             enabled: row.enabled,
             condition,
             edited: row.managed_by.is_some() && row.applied.is_some_and(|applied| applied != now),

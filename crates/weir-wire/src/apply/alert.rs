@@ -1,11 +1,11 @@
-//! A desired alert. Names stand for the ids of its webhook and rule.
+//! A desired alert. Names stand for the ids of its webhooks and rule.
 
 use serde::{Deserialize, Serialize};
-use weir_domain::alert::Condition;
+use weir_domain::alert::{Condition, distinct_webhooks};
 use weir_domain::id::RuleId;
 use weir_domain::names;
 
-use crate::alerts::{AlertBody, AlertKind};
+use crate::alerts::{AlertBody, AlertKind, one_or_several};
 use crate::check::default_namespace;
 use crate::problem::FieldProblem;
 
@@ -19,8 +19,10 @@ pub const WEBHOOK_CHARS_MAX: usize = 2_000;
 pub struct ApplyAlert {
     /// The name. A set has one alert of a name.
     pub name: String,
-    /// The name or the URL of the webhook that receives the announcements: the only webhook that has it.
-    pub webhook: String,
+    /// The names or the URLs of the webhooks that receive the announcements, one to five: each the only webhook that has it.
+    /// `webhook` with one of them says the same.
+    #[serde(alias = "webhook", deserialize_with = "one_or_several")]
+    pub webhooks: Vec<String>,
     /// Whether the alert is evaluated.
     #[serde(default = "yes")]
     #[cfg_attr(feature = "openapi", schema(default = true))]
@@ -50,15 +52,15 @@ pub struct ApplyAlert {
 }
 
 impl ApplyAlert {
-    /// An alert of the API, whose webhook has this name, and whose rule has this namespace and name.
-    pub fn of(body: AlertBody, webhook: String, rule: Option<(String, String)>) -> Self {
+    /// An alert of the API, whose webhooks have these names, and whose rule has this namespace and name.
+    pub fn of(body: AlertBody, webhooks: Vec<String>, rule: Option<(String, String)>) -> Self {
         let (namespace, rule) = match rule {
             Some((namespace, rule)) => (Some(namespace), Some(rule)),
             None => (body.namespace, None),
         };
         Self {
             name: body.name,
-            webhook,
+            webhooks,
             enabled: body.enabled,
             kind: body.kind,
             namespace,
@@ -82,7 +84,7 @@ impl ApplyAlert {
         let rule_id = self.rule.as_ref().map(|_| rule_id.unwrap_or(RuleId::from_u128(0)));
         let body = AlertBody {
             name: self.name.clone(),
-            webhook_id: String::new(),
+            webhook_ids: Vec::new(),
             enabled: self.enabled,
             kind: self.kind,
             rule_id: rule_id.map(|id| id.to_string()),
@@ -111,9 +113,13 @@ impl ApplyAlert {
         if let Err(reason) = names::title(&self.name) {
             wrong.push(FieldProblem::new("name", reason));
         }
-        if !(1..=WEBHOOK_CHARS_MAX).contains(&self.webhook.chars().count()) {
-            let reason = format!("must be 1 to {WEBHOOK_CHARS_MAX} characters");
-            wrong.push(FieldProblem::new("webhook", reason));
+        if let Err(reason) = distinct_webhooks(&self.webhooks) {
+            wrong.push(FieldProblem::new("webhooks", reason));
+        }
+        let is_long = |text: &String| !(1..=WEBHOOK_CHARS_MAX).contains(&text.chars().count());
+        if self.webhooks.iter().any(is_long) {
+            let reason = format!("must be 1 to {WEBHOOK_CHARS_MAX} characters each");
+            wrong.push(FieldProblem::new("webhooks", reason));
         }
         if let Some((namespace, rule)) = self.rule() {
             if let Err(reason) = names::namespace(&namespace) {

@@ -1,7 +1,9 @@
 //! The bounds of the fields of requests.
 
 use serde_json::{Value, json};
-use weir_domain::alert::{CHECKS_MIN_MAX, MUTE_S_MAX, THRESHOLDS_MAX, WINDOW_S_MAX};
+use weir_domain::alert::{
+    CHECKS_MIN_MAX, MUTE_S_MAX, THRESHOLDS_MAX, WEBHOOKS_OF_ALERT_MAX, WINDOW_S_MAX,
+};
 use weir_domain::charged::CHARGE_BYTES_MAX;
 use weir_domain::limit::{COST_MAX, LEASE_MS_MAX, LIMITS_PER_RULE_MAX, SPAN_MS_MAX, UNITS_MAX};
 use weir_domain::names::{ATTRIBUTES_MAX, VALUE_BYTES_MAX};
@@ -56,7 +58,6 @@ fn common_fields() -> Vec<(&'static str, &'static str, Value)> {
         ("*", "tenant_name", json!({ "pattern": TITLE })),
         ("*", "email", json!({ "minLength": 3, "maxLength": 254, "pattern": EMAIL })),
         ("*", "rule_id", json!({ "pattern": id("rule") })),
-        ("*", "webhook_id", json!({ "pattern": id("webhook") })),
         ("*", "cost", json!({ "minimum": 1, "maximum": COST_MAX })),
         ("*", "attributes", texts(ATTRIBUTES_MAX)),
     ]
@@ -190,6 +191,9 @@ fn alert_fields() -> Vec<(&'static str, &'static str, Value)> {
     });
     let window = json!({ "minimum": 60, "maximum": WINDOW_S_MAX, "multipleOf": 60 });
     let checks_min = json!({ "minimum": 1, "maximum": CHECKS_MIN_MAX });
+    let webhooks = json!({ "minItems": 1, "maxItems": WEBHOOKS_OF_ALERT_MAX, "uniqueItems": true });
+    let webhook = json!({ "type": "string", "pattern": id("webhook") });
+    let reference = json!({ "type": "string", "minLength": 1, "maxLength": WEBHOOK_CHARS_MAX });
     let conditions = ["AlertBody", "ApplyAlert", "BacktestBody"].map(|schema| {
         [
             (schema, "share_percent", percent.clone()),
@@ -201,7 +205,8 @@ fn alert_fields() -> Vec<(&'static str, &'static str, Value)> {
         ("AlertBody", "thresholds_percent", thresholds.clone()),
         ("BacktestBody", "alert_id", json!({ "pattern": id("alert") })),
         ("ApplyAlert", "name", json!({ "minLength": 1, "maxLength": 100, "pattern": TITLE })),
-        ("ApplyAlert", "webhook", json!({ "minLength": 1, "maxLength": WEBHOOK_CHARS_MAX })),
+        ("ApplyAlert", "webhooks", with(webhooks.clone(), &json!({ "items": reference }))),
+        ("AlertBody", "webhook_ids", with(webhooks, &json!({ "items": webhook }))),
         ("ApplyAlert", "namespace", json!({ "pattern": NAMESPACE })),
         ("ApplyAlert", "rule", json!({ "pattern": RULE_NAME, "maxLength": 63 })),
         ("ApplyAlert", "thresholds_percent", thresholds),

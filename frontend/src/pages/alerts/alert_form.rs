@@ -11,8 +11,9 @@ use weir_wire::webhooks::Webhook;
 
 use super::backtest::Backtest;
 use super::state::{AlertTargets, AlertsState};
+use super::webhook_form::kind_label;
 use crate::api::Api;
-use crate::components::field::{Checkbox, Choice, TextField};
+use crate::components::field::{Binding, Checkbox, Choice, GroupProblem, TextField};
 use crate::components::owner::OwnerQuestion;
 use crate::components::rule_picker::{RulePicker, Rules};
 use crate::components::submit::{SubmitAction, SubmitForm};
@@ -24,7 +25,7 @@ use crate::pages::shell::TenantId;
 #[derive(Debug, Clone, Copy)]
 struct FormInput {
     name: RwSignal<String>,
-    webhook_id: RwSignal<String>,
+    webhook_ids: RwSignal<Vec<String>>,
     enabled: RwSignal<bool>,
     kind: RwSignal<AlertKind>,
     /// The rule of a quota alert; empty if none is chosen.
@@ -38,7 +39,7 @@ struct FormInput {
 }
 
 const FIELDS: &[&str] =
-    &["name", "webhook_id", "rule_id", "thresholds_percent", "share_percent", "checks_min"];
+    &["name", "webhook_ids", "rule_id", "thresholds_percent", "share_percent", "checks_min"];
 
 #[component]
 pub(super) fn AlertForm(
@@ -69,6 +70,7 @@ pub(super) fn AlertForm(
     let confirmed = RwSignal::new(set.is_none());
     let incomplete = Signal::derive(move || {
         !confirmed.get()
+            || input.webhook_ids.with(Vec::is_empty)
             || input.name.with(|name| names::title(name.trim()).is_err())
             || wrong.with(|wrong| !wrong.is_empty())
     });
@@ -83,7 +85,6 @@ pub(super) fn AlertForm(
         });
     });
     let cancel = Callback::new(move |()| state.form_open.set(false));
-    let targets = webhooks.into_iter().map(|webhook| (webhook.id, webhook.name)).collect();
     let problem_text = problem_text(body, rules.all);
     let fields = fields(input, rules, problem);
     view! {
@@ -99,12 +100,33 @@ pub(super) fn AlertForm(
                 ]
             />
             {fields}
-            <Choice label="Notify" value=input.webhook_id.into() options=targets problem=problem("webhook_id") />
+            <fieldset>
+                <legend>"Notify"</legend>
+                {webhooks.into_iter().map(|webhook| notified(webhook, input.webhook_ids)).collect_view()}
+                <GroupProblem problem=problem("webhook_ids") />
+            </fieldset>
             <Checkbox label="Enabled" value=input.enabled.into() />
             <p class="note" aria-live="polite">{problem_text}</p>
             <Backtest alert=body />
         </SubmitForm>
     }
+}
+
+/// Whether a webhook receives the announcements.
+fn notified(webhook: Webhook, chosen: RwSignal<Vec<String>>) -> impl IntoView {
+    let Webhook { id, name, kind, .. } = webhook;
+    let is_chosen = {
+        let id = id.clone();
+        Signal::derive(move || chosen.with(|ids| ids.contains(&id)))
+    };
+    let set = Callback::new(move |checked| {
+        chosen.update(|ids| {
+            ids.retain(|other| *other != id);
+            ids.extend(Some(id.clone()).filter(|_| checked));
+        });
+    });
+    let label = format!("{name} ({})", kind_label(kind));
+    view! { <Checkbox label value=Binding { value: is_chosen, set } /> }
 }
 
 /// The alert as a sentence, while the input is valid.
@@ -195,12 +217,12 @@ impl FormInput {
             });
         let share = alert.and_then(|alert| alert.share_percent).unwrap_or(20);
         let checks_min = alert.and_then(|alert| alert.checks_min).unwrap_or(100);
-        let webhook = alert
-            .map(|alert| &alert.webhook_id)
-            .or_else(|| webhooks.first().map(|alert| &alert.id));
+        let webhook_ids = alert
+            .map(|alert| alert.webhook_ids.clone())
+            .unwrap_or_else(|| webhooks.iter().take(1).map(|webhook| webhook.id.clone()).collect());
         Self {
             name: RwSignal::new(first(alert.map(|alert| &alert.name))),
-            webhook_id: RwSignal::new(first(webhook)),
+            webhook_ids: RwSignal::new(webhook_ids),
             enabled: RwSignal::new(alert.is_none_or(|alert| alert.enabled)),
             kind: RwSignal::new(alert.map_or(AlertKind::DenialShare, |alert| alert.kind)),
             rule_id: RwSignal::new(first(rule.or(quota.as_ref()))),
@@ -216,7 +238,7 @@ impl FormInput {
     fn body(self) -> AlertBody {
         let mut body = AlertBody {
             name: self.name.with(|name| name.trim().to_owned()),
-            webhook_id: self.webhook_id.get(),
+            webhook_ids: self.webhook_ids.get(),
             enabled: self.enabled.get(),
             kind: self.kind.get(),
             rule_id: None,

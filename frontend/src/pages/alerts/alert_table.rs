@@ -39,10 +39,11 @@ pub(super) fn alert_table(
         .map(|alert| {
             let rule = alert.body.rule_id.as_ref().and_then(|id| rules.rule(id));
             let says = sentence(&alert.body, rule.as_ref().map(name).as_deref());
-            let webhook = webhooks.iter().find(|webhook| webhook.id == alert.body.webhook_id);
-            let sends_to = webhook
-                .map(|webhook| format!("{} ({})", webhook.name, kind_label(webhook.kind)))
-                .unwrap_or_default();
+            let sends_to =
+                webhooks.iter().filter(|webhook| alert.body.webhook_ids.contains(&webhook.id));
+            let sends_to =
+                sends_to.map(|webhook| format!("{} ({})", webhook.name, kind_label(webhook.kind)));
+            let sends_to = sends_to.collect::<Vec<_>>().join(", ");
             row(alert, says, sends_to, state)
         })
         .collect();

@@ -87,7 +87,7 @@ fn columns(alerts: Vec<Alert>, state: AlertsState) -> Vec<Column<Webhook>> {
 
 /// The names of the alerts that are sent to a webhook.
 fn sends(alerts: &[Alert], webhook: &str) -> String {
-    let names = alerts.iter().filter(|alert| alert.body.webhook_id == webhook);
+    let names = alerts.iter().filter(|alert| alert.body.webhook_ids.iter().any(|id| id == webhook));
     let names: Vec<_> = names.map(|alert| alert.body.name.as_str()).collect();
     if names.is_empty() { "None".to_owned() } else { names.join(", ") }
 }

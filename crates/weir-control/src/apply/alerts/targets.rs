@@ -41,21 +41,22 @@ impl Targets {
         Ok(Self { webhooks, rules })
     }
 
-    /// The alert with the ids of its webhook and rule, or all problems of its fields.
+    /// The alert with the ids of its webhooks and rule, or all problems of its fields.
     pub(super) fn checked(&self, wanted: &ApplyAlert) -> Result<CheckedAlert, Vec<FieldProblem>> {
-        let webhook_id = self.webhook(&wanted.webhook);
+        let webhook_ids: Result<Vec<_>, _> =
+            wanted.webhooks.iter().map(|text| self.webhook(text)).collect();
         let rule_id = wanted.rule().map(|name| self.rule(&name, wanted.kind)).transpose();
         let condition = wanted.condition(rule_id.as_ref().ok().copied().flatten());
-        match (webhook_id, rule_id, condition) {
-            (Ok(webhook_id), Ok(_), Ok(condition)) => Ok(CheckedAlert {
+        match (webhook_ids, rule_id, condition) {
+            (Ok(webhook_ids), Ok(_), Ok(condition)) => Ok(CheckedAlert {
                 name: wanted.name.clone(),
-                webhook_id,
+                webhook_ids,
                 enabled: wanted.enabled,
                 condition,
             }),
-            (webhook_id, rule_id, condition) => {
+            (webhook_ids, rule_id, condition) => {
                 let problem = |field, reason| FieldProblem::new(field, reason);
-                let of_webhook = webhook_id.err().map(|reason| problem("webhook", reason));
+                let of_webhook = webhook_ids.err().map(|reason| problem("webhooks", reason));
                 let of_rule = rule_id.err().map(|reason| problem("rule", reason));
                 let fields = condition.err().into_iter().flatten();
                 Err(of_webhook.into_iter().chain(of_rule).chain(fields).collect())
@@ -65,11 +66,12 @@ impl Targets {
 
     /// A checked alert as people write it.
     pub(super) fn shown(&self, alert: &CheckedAlert) -> ApplyAlert {
-        let CheckedAlert { name, webhook_id, enabled, condition } = alert;
-        let body = AlertBody::of(name.clone(), webhook_id.to_string(), *enabled, condition);
+        let CheckedAlert { name, webhook_ids, enabled, condition } = alert;
+        let body = AlertBody::of(name.clone(), Vec::new(), *enabled, condition);
+        let webhooks = webhook_ids.iter().map(|id| self.name_of(*id)).collect();
         let rule = rule_of(condition).and_then(|id| self.rules.iter().find(|row| row.id == id));
         let rule = rule.map(|row| (row.namespace.clone(), row.name.clone()));
-        ApplyAlert::of(body, self.name_of(*webhook_id), rule)
+        ApplyAlert::of(body, webhooks, rule)
     }
 
     /// The only webhook with this name or URL.
@@ -78,10 +80,11 @@ impl Targets {
             self.webhooks.iter().filter(|row| row.name == text || row.url.as_deref() == Some(text));
         match found.map(|row| row.id).collect::<Vec<_>>().as_slice() {
             [id] => Ok(*id),
-            [] => Err("is neither the name nor the URL of a webhook".to_owned()),
+            [] => Err(format!("names `{text}`, which no webhook has as its name or URL")),
             several => {
                 let count = several.len();
-                Err(format!("is the name or URL of {count} webhooks; give them different names"))
+                let reason = format!("names `{text}`, which {count} webhooks have");
+                Err(format!("{reason}; give them different names"))
             }
         }
     }

@@ -22,15 +22,19 @@ pub fn wanted(
             Some(Some(answer)) => Some((answer.rule.namespace.clone(), answer.rule.name.clone())),
             Some(None) => continue,
         };
-        let webhook = webhooks.iter().find(|webhook| webhook.id == alert.body.webhook_id);
-        let webhook = webhook.map_or_else(String::new, |webhook| webhook.name.clone());
-        if webhooks.iter().filter(|other| other.name == webhook).count() != 1 {
-            bail!(
-                "the alert `{}` is sent to one of several webhooks with the name `{webhook}`; give them different names, or use --without-alerts",
-                alert.body.name
-            );
+        let mut names = Vec::new();
+        for id in &alert.body.webhook_ids {
+            let webhook = webhooks.iter().find(|webhook| webhook.id == *id);
+            let name = webhook.map_or_else(String::new, |webhook| webhook.name.clone());
+            if webhooks.iter().filter(|other| other.name == name).count() != 1 {
+                bail!(
+                    "the alert `{}` is sent to one of several webhooks with the name `{name}`; give them different names, or use --without-alerts",
+                    alert.body.name
+                );
+            }
+            names.push(name);
         }
-        wanted.push(ApplyAlert::of(alert.body, webhook, rule));
+        wanted.push(ApplyAlert::of(alert.body, names, rule));
     }
     Ok(wanted)
 }
