@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use weir_local::{Launch, ScratchDir, StopSignal, WatchedProcess};
@@ -17,37 +17,53 @@ pub enum Step {
     Commands { text: String, output: String, needs: Option<String> },
 }
 
-/// The pages in the order in which a reader follows them.
-const PAGES: [&str; 3] = ["README.md", "docs/tour.md", "docs/api.md"];
+/// The pages that one reader follows, in this order, in one shell.
+const TOUR: [&str; 3] = ["README.md", "docs/tour.md", "docs/api.md"];
+/// Pages that need no other page, as those of the folder [`HOW`]: each has a shell of its own.
+const ALONE: [&str; 2] = ["docs/how-much.md", "docs/move/envoy-ratelimit.md"];
+const HOW: &str = "docs/how";
 const MARK: &str = "<!-- tour";
 const END_OF_STEP: &str = "=== end of step ===";
 
 #[tokio::test]
 async fn pages_show_the_output_of_their_commands() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let mut steps: Vec<Step> = PAGES
-        .iter()
-        .flat_map(|page| steps(&std::fs::read_to_string(root.join(page)).expect("the page")))
-        .collect();
-    steps.retain(runs_here);
     let scratch = ScratchDir::create().expect("a scratch folder");
     let folder = folder(scratch.path(), "tour");
     // Other accounts can pass through this folder, so the servers store their data in it.
     std::fs::create_dir(folder.join(".weir")).expect("a folder for its data");
     let dev = start(&folder).await;
-    for step in &steps {
-        if let Step::File { name, text } = step {
-            std::fs::write(folder.join(name), text).expect("write an example");
+    let alone = pages_alone(&root).into_iter().map(|page| vec![page]);
+    for pages in [TOUR.map(PathBuf::from).to_vec()].into_iter().chain(alone) {
+        let mut steps: Vec<Step> = pages
+            .iter()
+            .flat_map(|page| steps(&std::fs::read_to_string(root.join(page)).expect("the page")))
+            .collect();
+        steps.retain(runs_here);
+        for step in &steps {
+            if let Step::File { name, text } = step {
+                std::fs::write(folder.join(name), text).expect("write an example");
+            }
         }
+        let mut shell = reader(&script(&dev.stdout(), &steps));
+        shell.current_dir(&folder);
+        let ended = tokio::task::spawn_blocking(move || shell.output()).await.expect("it ends");
+        let printed = ended.expect("there is a bash").stdout;
+        assert_shown(&String::from_utf8(printed).expect("the tour prints text"), &steps);
     }
-    let script = script(&dev.stdout(), &steps);
-    let mut shell = Command::new("bash");
-    shell.args(["-c", &script]).current_dir(&folder).stdin(Stdio::null());
-    let ended = tokio::task::spawn_blocking(move || shell.output()).await.expect("it ends");
-    let printed = ended.expect("there is a bash").stdout;
-    let printed = String::from_utf8(printed).expect("the tour prints text");
+}
+
+fn pages_alone(root: &Path) -> Vec<PathBuf> {
+    let how = std::fs::read_dir(root.join(HOW)).expect("the folder");
+    let mut pages: Vec<_> = how.map(|entry| entry.expect("a page").path()).collect();
+    assert!(!pages.is_empty(), "{HOW} has no page");
+    pages.extend(ALONE.map(PathBuf::from));
+    pages
+}
+
+fn assert_shown(printed: &str, steps: &[Step]) {
     let mut printed: VecDeque<&str> = printed.split(END_OF_STEP).map(str::trim).collect();
-    for step in &steps {
+    for step in steps {
         if let Step::Commands { text, output, .. } = step {
             let printed = printed.pop_front().unwrap_or("(nothing: the shell had ended)");
             let same = printed.lines().count() == output.lines().count()
@@ -173,11 +189,20 @@ pub fn steps(page: &str) -> Vec<Step> {
 
 /// A shell that finds the binary under test as `weir`, and ends at the first command that fails.
 pub fn shell(script: &str) -> Command {
+    bash(&["-euxo", "pipefail", "-c", script])
+}
+
+/// The same, which continues after a command that fails: a denied check is one.
+fn reader(script: &str) -> Command {
+    bash(&["-c", script])
+}
+
+fn bash(args: &[&str]) -> Command {
     let programs = binary().parent().expect("a program is in a folder").to_owned();
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths([programs].into_iter().chain(std::env::split_paths(&path)));
     let mut shell = Command::new("bash");
-    shell.args(["-euxo", "pipefail", "-c", script]).stdin(Stdio::null());
+    shell.args(args).stdin(Stdio::null());
     shell.env("PATH", path.expect("folders without colons"));
     shell
 }
