@@ -46,6 +46,10 @@ def main() -> int:
             "WEIR_WEBHOOK": installation["webhook"],
             "WEIR_WEBHOOK_SECRET": installation["webhook_secret"],
             "WEIR_PID": str(installation["pid"]),
+            "WEIR_URL": address(installation["control"]),
+            "WEIR_TENANT": installation["tenant"],
+            "WEIR_WRITE_KEY": installation["write_key"],
+            "WEIR_REDIS_URL": installation["redis_url"],
             "WEIR_RLS_TARGET": start_rate_limit_service(stack, weir, installation) if "go" in names else "",
             "WEIR_BIN": weir,
             "PATH": f"{pathlib.Path(tools) / 'bin'}{os.pathsep}{os.environ['PATH']}",
@@ -113,7 +117,7 @@ def start_weir(stack: contextlib.ExitStack, weir: str, scratch: pathlib.Path, st
     installation |= {"webhook": webhook["webhook"]["id"], "webhook_secret": webhook["secret"]}
     # The key of `weir dev` cannot exhaust.
     key = post(f"{api}/tenants/{installation['tenant']}/keys", {"name": "clients", "scopes": ["check", "exhaust"]}, token)
-    installation["api_key"] = key["secret"]
+    installation |= {"api_key": key["secret"], "write_key": installation["api_key"]}
     version = max(one["rulebook_version"] for one in [*made, key])
     until(lambda: get(f"{address(installation['gates'][0])}/readyz")["rulebook_version"] >= version)
     return installation
