@@ -76,7 +76,19 @@ const IMAGE: [&str; 8] = [
     "migrations",
     "Cargo.lock",
 ];
-const CLIENTS: [&str; 6] = ["clients", "examples", "crates", "migrations", "openapi", "Cargo.lock"];
+/// Programs of the pages are run by the clients.
+const CLIENTS: [&str; 10] = [
+    "clients",
+    "examples",
+    "crates",
+    "migrations",
+    "openapi",
+    "Cargo.lock",
+    "README.md",
+    "docs/api.md",
+    "docs/clients",
+    "docs/move",
+];
 
 /// Runs a step unless it passed here with the same files.
 fn unless_passed(

@@ -1,5 +1,5 @@
-"""Runs the programs of the Go client's README in an empty project: go_module.py FOLDER SCRATCH. The client is installed there as from a
-module proxy: from an archive of the files that a release has."""
+"""Runs the programs of the Go client's README, and that of the repository's, in an empty project: go_module.py FOLDER SCRATCH. The client is
+installed there as from a module proxy: from an archive of the files that a release has."""
 
 import json
 import pathlib
@@ -11,6 +11,14 @@ import readme
 
 VERSION = "v0.1.0"
 
+PROGRAM = """package main
+
+import ("context"; "fmt"; "log"; "os"; "time"; weir "github.com/weir-ratelimit/weir-go")
+
+func main() {
+%s}
+"""
+
 
 def main() -> None:
     folder, scratch = (pathlib.Path(argument) for argument in sys.argv[1:])
@@ -21,10 +29,16 @@ def main() -> None:
     (project / "go.mod").write_text(f"module example.com/reader\n\ngo 1.19\n\nrequire {module} {VERSION}\n")
     settings = [f"GOPROXY=file://{scratch / 'go-proxy'}", "GONOSUMDB=*", "GOFLAGS=-mod=mod", f"GOMODCACHE={scratch / 'go-modules'}"]
     # The files of a module cache are read-only unless this asks for others, and the folder must be removable.
-    for number, (code, expected) in enumerate(readme.programs(folder, "go")):
+    (statements,) = (code for language, code in readme.blocks(folder.parents[1] / "README.md") if language == "go")
+    for number, (code, expected) in enumerate([*readme.programs(folder, "go"), (PROGRAM % patient(statements), "allowed: true\n")]):
         (project / f"program-{number}").mkdir()
         (project / f"program-{number}" / "main.go").write_text(code)
         readme.compare(expected, ["env", *settings, "go", "run", "-modcacherw", f"./program-{number}"], project)
+
+
+def patient(statements: str) -> str:
+    """On a busy machine the reader waits longer."""
+    return statements.replace("OnError: weir.Deny", "OnError: weir.Deny, Timeout: 20 * time.Second")
 
 
 def publish(folder: pathlib.Path, versions: pathlib.Path, prefix: str) -> None:
