@@ -202,7 +202,10 @@ fn renamed(name: &Value, description: &str) -> Value {
 /// Permits a time with a unit in place of one in milliseconds. Returns the name with a unit.
 fn with_unit(properties: &mut Map<String, Value>, field: &str) -> Option<String> {
     let name = field.strip_suffix("_ms")?.to_owned();
-    let description = properties.get(field)?.get("description").cloned().unwrap_or_default();
+    let property = properties.get(field)?;
+    // A field that can be absent and refers to a definition has its description beside the reference.
+    let described = property.get("description").unwrap_or(&property["oneOf"][0]["description"]);
+    let description = described.clone();
     properties.insert(name.clone(), time(&description, "1m"));
     Some(name)
 }
@@ -267,6 +270,7 @@ mod tests {
     fn references(schema: &Value, found: &mut Vec<String>) {
         match schema {
             Value::Object(keywords) => {
+                assert_ne!(keywords.get("description"), Some(&Value::Null), "{schema:#}");
                 found.extend(keywords.get("$ref").and_then(Value::as_str).map(str::to_owned));
                 keywords.values().for_each(|value| references(value, found));
             }
