@@ -15,6 +15,7 @@ pub mod csv;
 pub mod deleted_overrides;
 pub mod denial_groups;
 pub mod denial_history;
+pub mod denied_by;
 pub mod difference;
 pub mod draft;
 pub mod duration;

@@ -129,6 +129,12 @@ export async function publish(page) {
     await page.getByRole("dialog", { name: "Review changes" }).getByRole("button", { name: "Publish" }).click();
 }
 
+/** Opens the menu of a card, and chooses an item. */
+export async function change(page, card, item) {
+    await card.getByRole("button", { name: /^Actions for / }).click();
+    await page.getByRole("menuitem", { name: item }).click();
+}
+
 /** Sends a check to a gate with an API key, once every gate serves the current rulebook. */
 export async function check(gate, secret, body) {
     await eventually("the gates serve the current rulebook", rulebookIsLive);

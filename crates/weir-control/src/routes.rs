@@ -147,6 +147,7 @@ fn subjects() -> OpenApiRouter<ControlState> {
         .routes(routes!(subjects::inspect::inspect))
         .routes(routes!(subjects::raise))
         .routes(routes!(subjects::block))
+        .routes(routes!(subjects::allow))
         .routes(routes!(search::search))
 }
 

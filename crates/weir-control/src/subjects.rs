@@ -6,7 +6,9 @@ use weir_domain::algorithm::Algorithm;
 use weir_http::problem::Problem;
 use weir_wire::limits::LimitBody;
 use weir_wire::overrides::OverrideAnswer;
-use weir_wire::subjects::{BlockSubjectBody, FACTOR_DEFAULT, FACTOR_MAX, RaiseSubjectBody};
+use weir_wire::subjects::{
+    AllowSubjectBody, BlockSubjectBody, FACTOR_DEFAULT, FACTOR_MAX, RaiseSubjectBody,
+};
 use weir_wire::words::Action;
 
 use crate::actor::{By, Editor, InNamespaces};
@@ -73,4 +75,24 @@ pub(crate) async fn block(
     let mut change = control.change("subjects.block", caller, once).await?;
     let target = Target::load(&mut change, &body.rule_id, body.subject, body.for_s).await?;
     target.write(&control, change, None, Some(Action::Deny), body.reason).await
+}
+
+/// Allow every check of one subject of a rule for some time: an override that allows it. Nothing is charged meanwhile; other rules
+/// still limit the subject.
+#[utoipa::path(post, path = "/tenants/{tenant}/subjects/allow", operation_id = "subjects_allow", tag = "subjects",
+    params(("tenant" = String, Path, description = "`tenant_…`")),
+    request_body = AllowSubjectBody,
+    responses(
+        (status = 201, description = "The override", body = OverrideAnswer),
+        (status = 200, description = "The override, which replaced one that ended no later", body = OverrideAnswer),
+        (status = 409, description = "An override of the subject ends later, or the tenant has reached its limit of overrides"),
+    ))]
+pub(crate) async fn allow(
+    State(control): State<ControlState>,
+    By { caller, .. }: By<InNamespaces<Editor>>,
+    Input { body, once }: Input<AllowSubjectBody>,
+) -> Result<Response, ControlError> {
+    let mut change = control.change("subjects.allow", caller, once).await?;
+    let target = Target::load(&mut change, &body.rule_id, body.subject, body.for_s).await?;
+    target.write(&control, change, None, Some(Action::Allow), body.reason).await
 }

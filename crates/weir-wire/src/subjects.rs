@@ -74,6 +74,22 @@ pub struct SubjectHistory {
     pub unknown: Vec<u64>,
     /// The time up to which the counts are complete; later ones can still grow.
     pub as_of: DateTime,
+    /// The start of the step that contains the time an hour ago, from which `last_hour` counts.
+    pub last_hour_from: DateTime,
+    /// The rules that denied the subject since `last_hour_from`, or would have in shadow mode, the most denials first.
+    pub last_hour: Vec<DenialsOfRule>,
+}
+
+/// The denials of a subject by one rule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DenialsOfRule {
+    /// `rule_…`
+    pub rule_id: String,
+    /// The denied checks, at least.
+    pub denied: u64,
+    /// The checks that the rule would have denied in shadow mode, at least.
+    pub shadow_denied: u64,
 }
 
 /// The counters of a subject of one rule.
@@ -139,4 +155,57 @@ pub struct BlockSubjectBody {
     /// A text for people; at most 500 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+}
+
+/// `POST /tenants/{tenant}/subjects/allow`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct AllowSubjectBody {
+    /// The rule that allows the subject.
+    pub rule_id: String,
+    /// A value for each attribute that the rule counts by.
+    pub subject: BTreeMap<String, String>,
+    /// The time in seconds after which the rule's limits apply again: 60 to 2,592,000 (30 days).
+    #[cfg_attr(feature = "openapi", schema(minimum = 60, maximum = 2_592_000, example = 3600))]
+    pub for_s: u32,
+    /// A text for people; at most 500 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// The subjects that have used most of a limit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct NearLimitAnswer {
+    /// The subjects of rules, the greatest used share first.
+    pub data: Vec<NearLimit>,
+    /// The number of subjects of rules that were inspected, the busiest since `from`; at most 200.
+    pub inspected: u32,
+    /// Whether these are all subjects with checks since `from`. Gates count only the busiest ones, so others can be near a limit too.
+    pub complete: bool,
+    /// The start of the time whose subjects were inspected: at least an hour.
+    pub from: DateTime,
+    /// The time up to which the subjects are known. Their counters are those of now.
+    pub as_of: DateTime,
+}
+
+/// A subject of a rule, with the limit of which it has used the greatest share.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct NearLimit {
+    /// `rule_…`
+    pub rule_id: String,
+    /// The name of the rule.
+    pub rule: String,
+    /// The namespace of the rule.
+    pub namespace: String,
+    /// The mode of the rule.
+    pub mode: Mode,
+    /// The attributes that the rule counts by.
+    pub subject: BTreeMap<String, String>,
+    /// The override that applies to the subject; null if there is none.
+    pub override_id: Option<String>,
+    /// The limit.
+    pub limit: LimitAnswer,
 }

@@ -4,7 +4,8 @@ use gloo_net::http::Method;
 use weir_wire::overrides::OverrideAnswer;
 use weir_wire::search::SearchAnswer;
 use weir_wire::subjects::{
-    BlockSubjectBody, InspectSubjectAnswer, InspectSubjectBody, RaiseSubjectBody,
+    AllowSubjectBody, BlockSubjectBody, InspectSubjectAnswer, InspectSubjectBody, NearLimitAnswer,
+    RaiseSubjectBody,
 };
 
 use super::request::Call;
@@ -30,6 +31,11 @@ impl Api {
     /// Multiplies the limits of a subject for some time.
     pub fn raise_subject(self, tenant: &str, body: &RaiseSubjectBody) -> Answer<OverrideAnswer> {
         self.create(format!("/tenants/{tenant}/subjects/raise"), body)
+    }
+
+    /// Allows every check of a subject for some time.
+    pub fn allow_subject(self, tenant: &str, body: &AllowSubjectBody) -> Answer<OverrideAnswer> {
+        self.create(format!("/tenants/{tenant}/subjects/allow"), body)
     }
 
     /// Denies a subject for some time.

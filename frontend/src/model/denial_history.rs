@@ -48,7 +48,8 @@ mod tests {
         let none = vec![0; denied.len()];
         serde_json::from_value(json!({
             "start": "2026-11-21T22:00:00Z", "step_s": 600, "denied": denied, "shadow_denied": none,
-            "unknown": unknown, "as_of": "2026-11-21T22:25:00Z"
+            "unknown": unknown, "as_of": "2026-11-21T22:25:00Z",
+            "last_hour_from": "2026-11-21T21:20:00Z", "last_hour": []
         }))
         .expect("a history")
     }

@@ -8,7 +8,7 @@ pub enum Expiry {
     /// The existing expiry.
     AsItIs(DateTime),
     Never,
-    AfterDays(u16),
+    AfterHours(u16),
     /// The end of an entered day.
     On,
 }
@@ -16,10 +16,19 @@ pub enum Expiry {
 impl Expiry {
     /// The choices with their labels.
     pub fn choices() -> Vec<(Self, String)> {
-        let in_days = |days| (Self::AfterDays(days), format!("In {days} days"));
-        let never = (Self::Never, "Never".to_owned());
-        let on = (Self::On, "On a date".to_owned());
-        vec![never, in_days(30), in_days(90), in_days(365), on]
+        let choice = |(hours, text): (u16, &str)| (Self::AfterHours(hours), format!("In {text}"));
+        let times = [
+            (1, "1 hour"),
+            (4, "4 hours"),
+            (24, "24 hours"),
+            (7 * 24, "7 days"),
+            (30 * 24, "30 days"),
+            (90 * 24, "90 days"),
+            (365 * 24, "365 days"),
+        ];
+        let (never, on) = ((Self::Never, "Never"), (Self::On, "On a date"));
+        let [never, on] = [never, on].map(|(expiry, text)| (expiry, text.to_owned()));
+        [never].into_iter().chain(times.map(choice)).chain([on]).collect()
     }
 
     /// The time of the choice; `day_end_ms` is the end of the entered day, if it is valid.
@@ -31,7 +40,7 @@ impl Expiry {
         let at_ms = match self {
             Self::Never => return Ok(None),
             Self::AsItIs(at) => at.0.as_millis(),
-            Self::AfterDays(days) => now_ms.saturating_add(i64::from(days) * DAY_MS),
+            Self::AfterHours(hours) => now_ms.saturating_add(i64::from(hours) * HOUR_MS),
             Self::On => day_end_ms.ok_or("must be a day")?,
         };
         if at_ms <= now_ms {
@@ -52,7 +61,7 @@ pub fn overlaps() -> Vec<(u32, String)> {
     ]
 }
 
-const DAY_MS: i64 = 86_400_000;
+const HOUR_MS: i64 = 3_600_000;
 
 #[cfg(test)]
 mod tests {
@@ -67,7 +76,7 @@ mod tests {
         let set = |at_ms| Expiry::AsItIs(DateTime(Timestamp::from_millis(at_ms)));
         assert_eq!(at(set(2_000), None), Ok(Some(2_000)));
         assert_eq!(at(set(1_000), None), Err("must be in the future"));
-        assert_eq!(at(Expiry::AfterDays(30), None), Ok(Some(30 * DAY_MS + 1_000)));
+        assert_eq!(at(Expiry::AfterHours(4), None), Ok(Some(4 * HOUR_MS + 1_000)));
         assert_eq!(at(Expiry::On, Some(2_000)), Ok(Some(2_000)));
         assert_eq!(at(Expiry::On, None), Err("must be a day"));
         assert_eq!(at(Expiry::On, Some(1_000)), Err("must be in the future"));

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use weir_wire::subjects::SubjectOfRule;
+
 use crate::model::duration::short;
+use crate::model::number::quantity;
 use crate::model::subject;
 
 /// A subject of a rule.
@@ -13,11 +16,25 @@ pub struct RuleSubject {
     pub subject: BTreeMap<String, String>,
 }
 
+impl RuleSubject {
+    pub fn of(found: &SubjectOfRule) -> Self {
+        let SubjectOfRule { rule_id, rule, subject, .. } = found;
+        Self { rule_id: rule_id.clone(), rule: rule.clone(), subject: subject.clone() }
+    }
+
+    /// `user u-17 in login`
+    pub fn label(&self) -> String {
+        format!("{} in {}", subject::label(&self.subject), self.rule)
+    }
+}
+
 /// A change for one subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SubjectAction {
     /// Multiplies the limits for some seconds.
     Raise { factor: u32, for_s: u32 },
+    /// Allows every check of the subject for some seconds.
+    Allow { for_s: u32 },
     /// Denies the subject for some seconds.
     Block { for_s: u32 },
     /// Clears the counters.
@@ -32,17 +49,26 @@ impl SubjectAction {
     pub fn label(self) -> String {
         match self {
             Self::Raise { factor, for_s } => format!("Raise limits ×{factor} for {}", time(for_s)),
+            Self::Allow { for_s } => format!("Allow every check for {}", time(for_s)),
             Self::Block { for_s } => format!("Block for {}", time(for_s)),
             Self::Reset => "Reset counters".to_owned(),
         }
     }
 
-    /// The confirmation.
-    pub fn done(self, target: &RuleSubject) -> String {
-        let (subject, rule) = (subject::label(&target.subject), &target.rule);
+    /// The confirmation of the change in these rules, which count the same subject.
+    pub fn done(self, targets: &[RuleSubject]) -> String {
+        let whole = targets.iter().flat_map(|target| target.subject.clone()).collect();
+        let subject = subject::label(&whole);
+        let rule = match targets {
+            [only] => only.rule.clone(),
+            _ => quantity(targets.len(), "rule", "rules"),
+        };
         match self {
             Self::Raise { factor, for_s } => {
                 format!("Limits of {subject} in {rule} raised ×{factor} for {}", time(for_s))
+            }
+            Self::Allow { for_s } => {
+                format!("Every check of {subject} in {rule} allowed for {}", time(for_s))
             }
             Self::Block { for_s } => format!("Blocked {subject} in {rule} for {}", time(for_s)),
             Self::Reset => format!("Reset the counters of {subject} in {rule}"),
@@ -68,6 +94,19 @@ mod tests {
         };
         let raise = SubjectAction::Raise { factor: 2, for_s: 3_600 };
         assert_eq!(raise.label(), "Raise limits ×2 for 1 h");
+        let other = RuleSubject {
+            rule: "search".to_owned(),
+            subject: BTreeMap::from([("region".to_owned(), "eu".to_owned())]),
+            ..target.clone()
+        };
+        let both = [target.clone(), other];
+        let allow = SubjectAction::Allow { for_s: 3_600 };
+        assert_eq!(allow.label(), "Allow every check for 1 h");
+        assert_eq!(
+            allow.done(&both),
+            "Every check of region eu, user u-13 in 2 rules allowed for 1 h"
+        );
+        let target = [target];
         assert_eq!(raise.done(&target), "Limits of user u-13 in login raised ×2 for 1 h");
         let block = SubjectAction::Block { for_s: 604_800 };
         assert_eq!(block.done(&target), "Blocked user u-13 in login for 7 d");

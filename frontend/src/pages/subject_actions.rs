@@ -3,19 +3,23 @@
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use weir_wire::overrides::OverrideAnswer;
-use weir_wire::subjects::{BlockSubjectBody, InspectSubjectBody, RaiseSubjectBody};
+use weir_wire::subjects::{
+    AllowSubjectBody, BlockSubjectBody, InspectSubjectBody, RaiseSubjectBody,
+};
 use weir_wire::tenants::Role;
 use weir_wire::tester::ResetBody;
 
 use crate::access::Access;
 use crate::api::{Api, Problem};
+use crate::components::control_flow::Show;
 use crate::components::dialog::Confirm;
 use crate::components::icon::Icon;
 use crate::components::menu::{Menu, MenuItem, MenuLink};
 use crate::components::toast::Toasts;
+use crate::model::number::quantity;
 use crate::model::owners;
 use crate::model::subject;
-use crate::model::subject_action::{RuleSubject, SubjectAction};
+use crate::model::subject_action::{RuleSubject, SubjectAction, TIMES_S, time};
 use crate::pages::rollout::settled;
 use crate::pages::shell::TenantId;
 
@@ -48,19 +52,22 @@ impl SubjectActions {
         Self { api, tenant, toasts: expect_context(), changed, asked, open }
     }
 
-    /// Runs a change. If it edits an override of a set, asks first.
-    pub fn run(self, target: RuleSubject, action: SubjectAction) {
+    /// Makes a change in some rules. If it edits overrides of sets, asks first.
+    pub fn run(self, targets: Vec<RuleSubject>, action: SubjectAction) {
         spawn_local(async move {
-            let before = match action {
-                SubjectAction::Reset => None,
-                SubjectAction::Raise { .. } | SubjectAction::Block { .. } => {
-                    self.override_of(&target).await
-                }
-            };
-            let owned = before.clone();
-            let change =
-                Callback::new(move |()| self.change(target.clone(), action, before.clone()));
-            self.ask(action.label(), owned.as_ref(), change);
+            let mut planned = Vec::new();
+            for target in targets {
+                let before = match action {
+                    SubjectAction::Reset => None,
+                    _ => self.override_of(&target).await,
+                };
+                planned.push((target, before));
+            }
+            let owner = |before: &OverrideAnswer| before.managed_by.clone();
+            let owners: Vec<_> =
+                planned.iter().filter_map(|(_, before)| before.as_ref().map(owner)).collect();
+            let change = Callback::new(move |()| self.change(planned.clone(), action));
+            self.ask(action.label(), &owners, change);
         });
     }
 
@@ -74,10 +81,9 @@ impl SubjectActions {
         rule.exception.filter(|exception| exception.body.subject == target.subject)
     }
 
-    /// Asks before a change of an override of a set. Runs other changes at once.
-    fn ask(self, change: String, before: Option<&OverrideAnswer>, confirmed: Callback<()>) {
-        let set = before.map(|before| before.managed_by.clone());
-        let Some(note) = owners::sentence("override", "overrides", set.as_slice()) else {
+    /// Asks before a change of overrides of sets. Runs other changes at once.
+    fn ask(self, change: String, owners: &[Option<String>], confirmed: Callback<()>) {
+        let Some(note) = owners::sentence("override", "overrides", owners) else {
             confirmed.run(());
             return;
         };
@@ -89,26 +95,40 @@ impl SubjectActions {
         self.open.set(true);
     }
 
-    /// Makes a change. Its confirmation says from when the gates apply it, and can undo an override.
-    fn change(self, target: RuleSubject, action: SubjectAction, before: Option<OverrideAnswer>) {
+    /// Makes a change. Its confirmation says from when the gates apply it, and can undo overrides.
+    fn change(self, planned: Vec<(RuleSubject, Option<OverrideAnswer>)>, action: SubjectAction) {
         spawn_local(async move {
-            match self.send(&target, action).await {
-                Err(problem) => self.toasts.show(problem.text()),
-                Ok(None) => {
-                    self.changed.try_run(());
-                    self.toasts.show(action.done(&target));
-                }
-                Ok(Some(made)) => {
-                    self.changed.try_run(());
-                    let live = settled(self.api, &self.tenant.now(), made.rulebook_version).await;
-                    let undo = Callback::new(move |()| match before.clone() {
-                        Some(before) => self.restore(made.clone(), before),
-                        None => self.remove(made.clone()),
-                    });
-                    self.toasts.show_undoable(format!("{}: {live}", action.done(&target)), undo);
-                    self.changed.try_run(());
+            let (mut done, mut made) = (Vec::new(), Vec::new());
+            for (target, before) in planned {
+                match self.send(&target, action).await {
+                    Err(problem) => {
+                        self.toasts.show(format!("{}: {}", target.rule, problem.text()));
+                    }
+                    Ok(answer) => {
+                        made.extend(answer.map(|answer| (answer, before)));
+                        done.push(target);
+                    }
                 }
             }
+            if done.is_empty() {
+                return;
+            }
+            self.changed.try_run(());
+            let said = action.done(&done);
+            let Some(version) = made.iter().map(|(made, _)| made.rulebook_version).max() else {
+                return self.toasts.show(said);
+            };
+            let live = settled(self.api, &self.tenant.now(), version).await;
+            let undo = Callback::new(move |()| {
+                for (made, before) in made.clone() {
+                    match before {
+                        Some(before) => self.restore(made, before),
+                        None => self.remove(made),
+                    }
+                }
+            });
+            self.toasts.show_undoable(format!("{said}: {live}"), undo);
+            self.changed.try_run(());
         });
     }
 
@@ -130,6 +150,10 @@ impl SubjectActions {
                 };
                 api.raise_subject(&tenant, &body).await.map(Some)
             }
+            SubjectAction::Allow { for_s } => {
+                let body = AllowSubjectBody { rule_id, subject, for_s, reason: None };
+                api.allow_subject(&tenant, &body).await.map(Some)
+            }
             SubjectAction::Block { for_s } => {
                 let body = BlockSubjectBody { rule_id, subject, for_s, reason: None };
                 api.block_subject(&tenant, &body).await.map(Some)
@@ -142,9 +166,9 @@ impl SubjectActions {
 
     /// Deletes an override. If it belongs to a set, asks first.
     pub fn remove(self, made: OverrideAnswer) {
-        let owned = made.clone();
+        let owner = made.managed_by.clone();
         let delete = Callback::new(move |()| self.delete(made.clone()));
-        self.ask("Remove override".to_owned(), Some(&owned), delete);
+        self.ask("Remove override".to_owned(), &[owner], delete);
     }
 
     fn delete(self, made: OverrideAnswer) {
@@ -188,35 +212,74 @@ pub fn SubjectQuestion(actions: SubjectActions) -> impl IntoView {
     }
 }
 
-/// The changes of a menu, for an hour.
-const CHANGES: [(&str, SubjectAction, bool); 4] = [
-    ("arrow-up", SubjectAction::Raise { factor: 2, for_s: 3_600 }, false),
-    ("arrow-up", SubjectAction::Raise { factor: 10, for_s: 3_600 }, false),
-    ("rotate-ccw", SubjectAction::Reset, false),
-    ("trash-2", SubjectAction::Block { for_s: 3_600 }, true),
-];
+/// The items of a menu of changes that last some seconds.
+pub fn change_items(
+    target: StoredValue<RuleSubject>,
+    actions: SubjectActions,
+    for_s: u32,
+) -> impl IntoView {
+    let changes = [
+        ("arrow-up", SubjectAction::Raise { factor: 2, for_s }, false),
+        ("arrow-up", SubjectAction::Raise { factor: 10, for_s }, false),
+        ("check", SubjectAction::Allow { for_s }, false),
+        ("rotate-ccw", SubjectAction::Reset, false),
+        ("trash-2", SubjectAction::Block { for_s }, true),
+    ];
+    changes.map(|(icon, action, danger)| {
+        let press = Callback::new(move |()| actions.run(vec![target.get_value()], action));
+        view! { <MenuItem icon text=action.label() danger on_press=press /> }
+    })
+}
 
 /// A menu of changes for a subject, and a link to its page. Only the link for people who cannot change it.
 #[component]
 pub fn SubjectMenu(target: RuleSubject, actions: SubjectActions) -> impl IntoView {
     let (access, tenant) = (expect_context::<Access>(), expect_context::<TenantId>());
-    let label = format!("Actions for {} in {}", subject::label(&target.subject), target.rule);
-    let page = subject::page(&target.subject);
+    let label = format!("Actions for {}", target.label());
+    let page = StoredValue::new(subject::page(&target.subject));
     let target = StoredValue::new(target);
     let trigger = view! { <Icon name="ellipsis" /> }.into_any();
-    let items = move || {
-        access.has(Role::Editor).then(|| {
-            CHANGES.map(|(icon, action, danger)| {
-                let press = Callback::new(move |()| actions.run(target.get_value(), action));
-                view! { <MenuItem icon text=action.label() danger on_press=press /> }
-            })
-        })
-    };
-    let page = StoredValue::new(page);
+    let items = move || access.has(Role::Editor).then(|| change_items(target, actions, TIMES_S[0]));
     view! {
         <Menu label trigger>
             <MenuLink icon="crosshair" text="Open subject" href=tenant.page(&page.get_value()) />
             {items()}
         </Menu>
+    }
+}
+
+/// A menu that lets a subject through in these rules for some seconds. Nothing without rules.
+#[component]
+pub fn LetThrough(
+    targets: Memo<Vec<RuleSubject>>,
+    #[prop(into)] for_s: Signal<u32>,
+    actions: SubjectActions,
+) -> impl IntoView {
+    let text = move || {
+        let rules = quantity(targets.with(Vec::len), "rule", "rules");
+        format!("Let through for {} in {rules}", time(for_s.get()))
+    };
+    let items = move || {
+        let for_s = for_s.get_untracked();
+        let changes = [
+            ("arrow-up", SubjectAction::Raise { factor: 2, for_s }),
+            ("arrow-up", SubjectAction::Raise { factor: 10, for_s }),
+            ("check", SubjectAction::Allow { for_s }),
+        ];
+        changes.map(|(icon, action)| {
+            let press = Callback::new(move |()| actions.run(targets.get_untracked(), action));
+            view! { <MenuItem icon text=action.label() on_press=press /> }
+        })
+    };
+    view! {
+        <Show when=move || !targets.with(Vec::is_empty)>
+            <Menu
+                label=Signal::derive(text)
+                class="button primary"
+                trigger=view! { {text}<Icon name="chevron-down" /> }.into_any()
+            >
+                {items()}
+            </Menu>
+        </Show>
     }
 }

@@ -1,6 +1,7 @@
 //! One subject, such as a person or a customer: its counters in every rule, its overrides and its denials.
 
 mod counters;
+mod denied_by;
 mod finder;
 mod history;
 
@@ -18,6 +19,7 @@ use crate::components::namespace::namespace_in_url;
 use crate::components::page::PageHeader;
 use crate::components::remote_data::{fetch_data, show_latest_shaped};
 use crate::components::timer::repeat;
+use crate::model::subject_action::TIMES_S;
 use crate::model::{request_link, subject};
 use crate::pages::namespace_filter::NamespaceFilter;
 use crate::pages::shell::TenantId;
@@ -25,6 +27,7 @@ use crate::pages::subject_actions::{SubjectActions, SubjectQuestion};
 use crate::pages::traffic::DenialGroups;
 use counters::Counters;
 pub use counters::{RuleCard, changes_last};
+use denied_by::DeniedBy;
 use finder::Finder;
 use history::DenialChart;
 
@@ -69,6 +72,7 @@ fn Subject(attributes: BTreeMap<String, String>) -> impl IntoView {
     repeat(|| Some(REFRESH), move || found.poll());
     repeat(|| Some(REFRESH_CHART), move || past.poll());
     let actions = SubjectActions::new(Callback::new(move |()| found.refetch()));
+    let for_s = RwSignal::new(TIMES_S[0]);
     view! {
         <PageHeader title=title lead="Counters, overrides and denials in every rule">
             <NamespaceFilter namespace />
@@ -77,7 +81,10 @@ fn Subject(attributes: BTreeMap<String, String>) -> impl IntoView {
         </PageHeader>
         <SubjectQuestion actions />
         {show_latest_shaped(found, Skeleton::Cards, move |found| view! {
-            <Counters found actions />
+            {show_latest_shaped(past, Skeleton::Card, move |past| view! {
+                <DeniedBy found past for_s actions />
+            })}
+            <Counters found past for_s actions />
         })}
         {show_latest_shaped(past, Skeleton::Chart, move |past| view! { <DenialChart past /> })}
         {show_latest_shaped(found, Skeleton::Card, move |found| {

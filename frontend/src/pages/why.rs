@@ -106,7 +106,7 @@ fn Denial(
     let notes = notes.chain(others).chain(stands_for).collect::<Vec<_>>().join(" ");
     let then = (!limits.is_empty()).then(|| view! { <LimitTable limits /> });
     let now = match now {
-        Some(rule) => view! { <RuleCard rule for_s actions /> }.into_any(),
+        Some(rule) => view! { <RuleCard rule=Signal::stored(rule) for_s actions /> }.into_any(),
         None => view! { <p class="muted">{now_unknown}</p> }.into_any(),
     };
     let label = title.clone();

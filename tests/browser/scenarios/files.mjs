@@ -2,7 +2,7 @@
 // undoes or deletes them.
 import { strict as assert } from "node:assert";
 
-import { api, heading, newcomer, signIn, stack, scenario } from "../steps.mjs";
+import { api, change, heading, newcomer, signIn, stack, scenario } from "../steps.mjs";
 
 const owner = await newcomer("files");
 const home = `/t/${owner.tenant}`;
@@ -135,12 +135,11 @@ async function subject(page, shoot) {
     const note = "This override belongs to the files of shop. The next apply of the files undoes this.";
     const card = page.getByRole("article", { name: "of-files in default" });
     await card.getByText("As in the files of shop").waitFor();
-    const raise = card.getByRole("button", { name: "Raise limits ×2 for 1 h" });
-    await raise.click();
+    await change(page, card, "Raise limits ×2 for 1 h");
     await says(page, "Raise limits ×2 for 1 h?", note);
     const [before] = await overrides();
     assert.deepEqual([before.limits[0].limit, before.edited], [40, false], "nothing was changed");
-    await raise.click();
+    await change(page, card, "Raise limits ×2 for 1 h");
     const question = page.getByRole("dialog", { name: "Raise limits ×2 for 1 h?" });
     await question.getByText(note).waitFor();
     await shoot("files-subject");
@@ -155,7 +154,7 @@ async function subject(page, shoot) {
     const [after] = await overrides();
     assert.deepEqual([after.managed_by, after.edited, after.expires_at], ["shop", false, before.expires_at]);
 
-    await card.getByRole("button", { name: "Block for 1 h" }).click();
+    await change(page, card, "Block for 1 h");
     await says(page, "Block for 1 h?", note);
     await card.getByRole("button", { name: "Remove override" }).click();
     await says(page, "Remove override?", note);

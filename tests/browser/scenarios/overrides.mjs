@@ -40,6 +40,8 @@ async function create(page, shoot) {
     await page.getByLabel("Subject: user").fill("u-vip");
     await page.getByLabel("Effect").selectOption({ label: "Custom limits" });
     await page.getByRole("group", { name: "Limit" }).getByRole("textbox", { name: "Limit", exact: true }).fill("50");
+    const times = await page.getByLabel("Expires").getByRole("option").allTextContents();
+    assert.deepEqual(times.slice(1, 5), ["In 1 hour", "In 4 hours", "In 24 hours", "In 7 days"]);
     await page.getByLabel("Expires").selectOption({ label: "In 30 days" });
     await page.getByLabel("Reason").fill("a large customer");
     await shoot("override-new");

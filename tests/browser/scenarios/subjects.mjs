@@ -1,7 +1,7 @@
 // A denied subject is found from a denial, raised for an hour within three clicks, undone, reset and blocked.
 import { strict as assert } from "node:assert";
 
-import { api, check, colleague, eventually, fresh, heading, newcomer, signIn, stack, scenario } from "../steps.mjs";
+import { api, change, check, colleague, eventually, fresh, heading, newcomer, signIn, stack, scenario } from "../steps.mjs";
 
 const owner = await newcomer("supporter");
 const home = `/t/${owner.tenant}`;
@@ -34,11 +34,12 @@ await scenario("subjects", async ({ page, shoot }) => {
     await page.getByRole("status", { name: "Notifications" }).getByRole("button", { name: "Undo" }).click();
     await card.getByText("0 of 3 left").waitFor(SLOWLY);
     await history(page, shoot);
-    await card.getByRole("button", { name: "Reset counters" }).click();
+    await letThrough(page, shoot, card);
+    await change(page, card, "Reset counters");
     await card.getByText("3 of 3 left").waitFor(SLOWLY);
     assert.equal(await allowed(), true, "the counter is empty");
     await page.getByLabel("Changes last").selectOption({ label: "4 h" });
-    await card.getByRole("button", { name: "Block for 4 h" }).click();
+    await change(page, card, "Block for 4 h");
     await card.getByText("Every check is denied").waitFor(SLOWLY);
     assert.equal(await allowed(), false, "blocked");
     await shoot("subject");
@@ -78,6 +79,23 @@ async function history(page, shoot) {
     await page.unrouteAll({ behavior: "wait" });
 }
 
+/** D-12: the page begins with the rules that denied, the first card is theirs, and one menu lets the subject through in all of them. */
+async function letThrough(page, shoot, card) {
+    const head = page.getByRole("region", { name: "Last hour" });
+    await head.getByText(new RegExp(`^Denied 2 times by ${name} in the last \\d+ min\\.$`)).waitFor({ timeout: 90_000 });
+    assert.match(await page.getByRole("article").first().innerText(), new RegExp(name), "the rule that denied is the first");
+    await head.getByLabel("Changes last").selectOption({ label: "4 h" });
+    await head.getByRole("button", { name: "Let through for 4 h in 1 rule" }).click();
+    await shoot("subject-let-through");
+    await page.getByRole("menuitem", { name: "Allow every check for 4 h" }).click();
+    await page.getByText(new RegExp(`^Every check of user u-1 in ${name} allowed for 4 h: live on 2 of 2 gates`)).waitFor(SLOWLY);
+    await card.getByText("Every check is allowed").waitFor(SLOWLY);
+    assert.equal(await allowed(), true, "allowed with nothing left");
+    await page.getByRole("status", { name: "Notifications" }).getByRole("button", { name: "Undo" }).last().click();
+    await card.getByText("0 of 3 left").waitFor(SLOWLY);
+    await head.getByLabel("Changes last").selectOption({ label: "1 h" });
+}
+
 /** What is left is unknown, and the subject can be blocked all the same. The control plane answers like this while Redis is away. */
 async function withoutRedis(page, shoot, card) {
     const inspections = "**/subjects/inspect";
@@ -91,7 +109,7 @@ async function withoutRedis(page, shoot, card) {
     await page.getByText("Redis does not answer, so what is left is unknown").waitFor();
     assert.equal(await card.getByRole("meter").count(), 0);
     await shoot("subject-without-redis");
-    await card.getByRole("button", { name: "Block for 4 h" }).click();
+    await change(page, card, "Block for 4 h");
     await card.getByText("Every check is denied").waitFor(SLOWLY);
     await card.getByRole("button", { name: "Remove override" }).click();
     // An answer that is on its way is changed to its end.
@@ -162,7 +180,7 @@ await scenario("why a request was denied", async ({ page, shoot }) => {
     await page.getByText("Revision 2", { exact: true }).waitFor();
     await page.getByRole("region", { name: "Changes in revision 2" }).waitFor();
     await card.getByText("4 of 5 left").waitFor();
-    await card.getByRole("button", { name: "Block for 1 h" }).click();
+    await change(page, card, "Block for 1 h");
     await card.getByText("Every check is denied").waitFor(SLOWLY);
     await page.getByText("An override applies that did not apply then.").waitFor();
     await shoot("why-changed");

@@ -4,12 +4,13 @@ use serde_json::Value;
 use weir_domain::id::{RuleId, TenantId};
 use weir_domain::time::Timestamp;
 use weir_store::{HistoryFilter, SKETCH_MS, SubjectSpan, Tx};
-use weir_wire::subjects::SubjectHistory;
+use weir_wire::subjects::{DenialsOfRule, SubjectHistory};
 
 use crate::error::ControlError;
 
 /// A day. The statistics of minutes and of subjects are retained for at least that long.
 const STEPS: usize = 144;
+const HOUR_MS: i64 = 3_600_000;
 
 /// The denials of the subject by these rules, up to the step of `now`.
 pub(super) async fn history(
@@ -26,6 +27,9 @@ pub(super) async fn history(
     let to = at(last + 1);
     let filter = HistoryFilter { tenant_id, rule_ids, subjects, from, to };
     let counted = tx.top_subjects().history(&filter).await?;
+    let hour_ago = at((now.as_millis() - HOUR_MS).div_euclid(SKETCH_MS));
+    let filter = HistoryFilter { from: hour_ago, ..filter };
+    let last_hour = tx.top_subjects().denied_by(&filter).await?.into_iter();
     let column = |of: fn(&SubjectSpan) -> u64| {
         let mut steps = vec![0; STEPS];
         for span in &counted.counts {
@@ -43,5 +47,13 @@ pub(super) async fn history(
         shadow_denied: column(|span| span.shadow_denied),
         unknown: column(|span| span.unknown),
         as_of: counted.as_of.into(),
+        last_hour_from: hour_ago.into(),
+        last_hour: last_hour
+            .map(|(rule_id, denied, shadow_denied)| DenialsOfRule {
+                rule_id: rule_id.to_string(),
+                denied,
+                shadow_denied,
+            })
+            .collect(),
     })
 }

@@ -80,6 +80,7 @@ pub(super) fn table() -> BTreeMap<&'static str, For> {
         ("search", For::Members(Viewer)),
         ("subjects_raise", For::Members(Editor)),
         ("subjects_block", For::Members(Editor)),
+        ("subjects_allow", For::Members(Editor)),
         ("stats_series", For::Members(Viewer)),
         ("stats_rules", For::Members(Viewer)),
         ("rules_segments", For::Members(Viewer)),
@@ -238,7 +239,7 @@ fn body(operation: &str, things: &Things) -> Option<Value> {
         "alerts_create" | "alerts_update" => json!({
             "name": "a", "webhook_id": things.webhook, "kind": "denial_share", "share_percent": 5,
         }),
-        "subjects_raise" | "subjects_block" => {
+        "subjects_raise" | "subjects_block" | "subjects_allow" => {
             json!({ "rule_id": things.rule, "subject": { "user": "u-2" }, "for_s": 3600 })
         }
         "counters_reset" => json!({ "rule_id": things.rule, "subject": { "user": "u-1" } }),

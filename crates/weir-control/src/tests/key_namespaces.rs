@@ -106,6 +106,7 @@ fn table() -> BTreeMap<&'static str, Restricted> {
         "counters_reset",
         "subjects_raise",
         "subjects_block",
+        "subjects_allow",
     ];
     table.extend(of_objects.map(|id| (id, ToObjects)));
     table.extend(OF_TENANT.map(|id| (id, Refused)));

@@ -1,4 +1,4 @@
-//! One subject across all rules: inspection, raise and block.
+//! One subject across all rules: inspection, raise, allow and block.
 
 use serde_json::{Value, json};
 use weir_domain::id::{DenialId, GateId, RuleId, TenantId};
@@ -229,6 +229,9 @@ async fn history_of_a_subject_is_not_bounded_by_the_log() {
     assert_eq!(column("shadow_denied"), [(120, 6), (3, 6), (0, 6)]);
     assert_eq!(column("unknown"), [(8, 40)]);
     assert_eq!(seen["history"]["step_s"], 600);
+    // The last hour begins with a whole step, and so contains the third and the present one.
+    let by_rule = json!([{ "rule_id": id, "denied": 579, "shadow_denied": 12 }]);
+    assert_eq!(seen["history"]["last_hour"], by_rule);
 
     let seen = inspect(&plane, &ada, umbrella.clone()).await.expect(200);
     assert_eq!(seen.body["history"], Value::Null, "only on request");
@@ -302,6 +305,29 @@ async fn block_denies_a_subject_and_a_raise_does_not_lift_it() {
     plane.by(&ada, "POST", "overrides").json(&permanent).send().await.expect(201);
     let refused = change(&plane, &ada, "block", body).await.problem(409, "conflict");
     assert!(refused.text("/detail").contains("does not end"), "{:#}", refused.body);
+}
+
+#[tokio::test]
+async fn an_allowed_subject_is_limited_again_by_itself() {
+    let plane = Plane::start().await;
+    plane.limiter_up().await;
+    let ada = plane.member("ada@example.com").await;
+    let id = rule(&plane, &ada, per_day("per-user", &json!(["user"]), 5)).await;
+    let subject = json!({ "user": "u-1" });
+    let mut body = json!({ "rule_id": id, "subject": subject, "for_s": FIVE_MINUTES_S });
+    let raised = change(&plane, &ada, "raise", body.clone()).await.expect(201);
+    let allowed = change(&plane, &ada, "allow", body.clone()).await.expect(200);
+    assert_eq!(allowed.text("/id"), raised.text("/id"), "the raise is replaced");
+    assert_eq!(allowed.body["action"], "allow");
+    let seen = inspect(&plane, &ada, subject.clone()).await.expect(200);
+    assert_eq!(seen.body["data"][0]["action"], "allow");
+    plane.advance(FIVE_MINUTES_S * 1_000);
+    let seen = inspect(&plane, &ada, subject).await.expect(200);
+    assert_eq!(seen.body["data"][0]["action"], "limit");
+    body["for_s"] = HOUR_S.into();
+    change(&plane, &ada, "allow", body.clone()).await.expect(200);
+    body["for_s"] = FIVE_MINUTES_S.into();
+    change(&plane, &ada, "allow", body).await.problem(409, "conflict");
 }
 
 #[tokio::test]

@@ -557,6 +557,9 @@ async fn history_of_a_subject_knows_what_its_sketches_can_be_missing() {
         known.iter().map(|span| (span.at, span.denied, span.shadow_denied, span.unknown)).collect();
     // The floor of the second gate is less than what its sketch does not name.
     assert_eq!(seen, [(span(3), 26, 4, 0), (span(2), 100, 0, 90), (span(1), 0, 0, 70)]);
+    assert_eq!(tx.top_subjects().denied_by(&filter).await.unwrap(), [(rule_id, 126, 4)]);
+    let late = HistoryFilter { from: span(2), ..filter.clone() };
+    assert_eq!(tx.top_subjects().denied_by(&late).await.unwrap(), [(rule_id, 100, 0)]);
     let of_nobody = HistoryFilter { subjects: vec![json!({ "user": "u-3" })], ..filter.clone() };
     let known = tx.top_subjects().history(&of_nobody).await.unwrap().counts;
     let unknown: Vec<_> = known.iter().map(|span| (span.denied, span.unknown)).collect();
@@ -564,6 +567,7 @@ async fn history_of_a_subject_knows_what_its_sketches_can_be_missing() {
     let other = HistoryFilter { tenant_id: some_tenant(), ..filter };
     let mut tx = tenant_tx(&database.app, other.tenant_id).await;
     assert_eq!(tx.top_subjects().history(&other).await.unwrap().counts, []);
+    assert_eq!(tx.top_subjects().denied_by(&other).await.unwrap(), []);
 }
 
 #[tokio::test]

@@ -144,4 +144,52 @@ impl TopSubjects<'_> {
         });
         Ok(Counted { counts: spans.collect(), as_of, dropped: 0 })
     }
+
+    /// Returns the rules that denied a subject, with the denied checks and those of shadow mode, the most denials first.
+    pub async fn denied_by(
+        self,
+        filter: &HistoryFilter,
+    ) -> Result<Vec<(RuleId, u64, u64)>, StoreError> {
+        let rule_ids: Vec<Uuid> = filter.rule_ids.iter().map(|id| uuid(id.to_u128())).collect();
+        let rows = sqlx::query!(
+            r#"-- top_subjects.denied_by
+            SELECT
+                n.rule AS "rule_id!",
+                (n.denied - n.shadow)::bigint AS "denied!",
+                n.shadow::bigint AS "shadow!"
+            FROM (
+                SELECT
+                    e.rule,
+                    sum(e.denied) AS denied,
+                    sum(
+                        CASE
+                            WHEN e.shadow IS NOT NULL THEN e.shadow
+                            WHEN r.spec ->> 'mode' = 'shadow' THEN e.denied
+                            ELSE 0
+                        END
+                    ) AS shadow
+                FROM top_subjects s
+                CROSS JOIN LATERAL jsonb_to_recordset(s.entries)
+                    AS e (rule uuid, subject jsonb, denied bigint, shadow bigint)
+                LEFT JOIN rules r ON r.tenant_id = $1 AND r.id = e.rule
+                WHERE s.tenant_id = $1 AND s.at >= $2 AND s.at < $3
+                    AND e.rule = ANY($4) AND e.subject <@ ANY($5)
+                GROUP BY e.rule
+                HAVING sum(e.denied) > 0
+            ) n
+            ORDER BY n.denied - n.shadow DESC, n.shadow DESC, n.rule"#,
+            uuid(filter.tenant_id.to_u128()),
+            stored(filter.from),
+            stored(filter.to),
+            &rule_ids,
+            &filter.subjects,
+        )
+        .fetch_all(self.conn)
+        .await?;
+        let rows = rows.into_iter().map(|row| {
+            let rule_id = RuleId::from_u128(row.rule_id.as_u128());
+            (rule_id, unsigned(row.denied), unsigned(row.shadow))
+        });
+        Ok(rows.collect())
+    }
 }

@@ -229,6 +229,8 @@ fn other_fields() -> Vec<(&'static str, &'static str, Value)> {
         ("InspectSubjectBody", "attributes", attributes),
         ("RaiseSubjectBody", "subject", texts(COUNT_BY_MAX)),
         ("RaiseSubjectBody", "reason", reason.clone()),
+        ("AllowSubjectBody", "subject", texts(COUNT_BY_MAX)),
+        ("AllowSubjectBody", "reason", reason.clone()),
         ("BlockSubjectBody", "subject", texts(COUNT_BY_MAX)),
         ("BlockSubjectBody", "reason", reason.clone()),
         ("OverrideBody", "subject", texts(COUNT_BY_MAX)),

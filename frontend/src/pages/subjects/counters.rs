@@ -1,5 +1,7 @@
 //! The counters of the subject, rule by rule, with what is left of each limit.
 
+use std::cmp::Reverse;
+
 use leptos::prelude::*;
 use leptos_router::components::A;
 use weir_wire::check::LimitAnswer;
@@ -9,49 +11,59 @@ use weir_wire::subjects::{InspectSubjectAnswer, SubjectOfRule};
 use weir_wire::tenants::Role;
 use weir_wire::words::{Action, Mode};
 
+use crate::access::Access;
 use crate::components::badge::ModeBadge;
-use crate::components::control_flow::Show;
+use crate::components::control_flow::{For, Show};
 use crate::components::feedback::{Empty, Warning};
 use crate::components::field::Choice;
+use crate::components::icon::Icon;
+use crate::components::menu::Menu;
 use crate::components::owner::files_mark;
+use crate::components::remote_data::RemoteData;
 use crate::components::require_role::RequireRole;
 use crate::components::time::RelativeTime;
+use crate::model::denied_by::denials_of;
 use crate::model::duration::{about, period, short};
 use crate::model::headroom::Headroom;
 use crate::model::number::grouped;
 use crate::model::override_labels;
-use crate::model::subject_action::{RuleSubject, SubjectAction, TIMES_S, time};
+use crate::model::subject_action::{RuleSubject, TIMES_S, time};
 use crate::pages::shell::TenantId;
-use crate::pages::subject_actions::SubjectActions;
+use crate::pages::subject_actions::{SubjectActions, change_items};
 
-/// A card for each rule.
+/// A card for each rule, the one that denied most in the last hour first.
 #[component]
 pub(super) fn Counters(
     found: Signal<InspectSubjectAnswer>,
+    past: RemoteData<InspectSubjectAnswer>,
+    for_s: RwSignal<u32>,
     actions: SubjectActions,
 ) -> impl IntoView {
-    let for_s = RwSignal::new(TIMES_S[0]);
     let none = Memo::new(move |_| found.with(|found| found.data.is_empty()));
     let unread = Memo::new(move |_| {
         let mut limits = found.get().data.into_iter().flat_map(|rule| rule.limits);
         limits.any(|limit| limit.remaining.is_none())
     });
     let truncated = move || found.with(|found| found.truncated);
-    let cards = move || {
-        let mut rules = found.get().data;
+    let rules = move || {
+        let (mut rules, past) = (found.get().data, past.data());
         // A rule that is off cannot be the reason of a denial.
-        rules.sort_by_key(|rule| rule.mode == Mode::Off);
-        let rules = rules.into_iter();
-        rules.map(|rule| view! { <RuleCard rule for_s actions /> }).collect::<Vec<_>>()
+        rules.sort_by_key(|rule| {
+            (rule.mode == Mode::Off, Reverse(denials_of(past.as_ref(), &rule.rule_id)))
+        });
+        rules
+    };
+    let present = move |rule: SubjectOfRule| {
+        Signal::derive(move || {
+            found.with(|found| {
+                let now = found.data.iter().find(|now| now.rule_id == rule.rule_id);
+                now.unwrap_or(&rule).clone()
+            })
+        })
     };
     view! {
         <section class="stack" aria-labelledby="counters-heading">
-            <div class="page-head">
-                <h2 id="counters-heading">"Rules"</h2>
-                <Show when=move || !none.get()>
-                    {changes_last(for_s)}
-                </Show>
-            </div>
+            <h2 id="counters-heading">"Rules"</h2>
             <Show when=move || none.get()>
                 <Empty title="No rule counts by these attributes">
                     <p>"A rule appears here if it counts only by attributes that the subject has."</p>
@@ -61,87 +73,74 @@ pub(super) fn Counters(
                 <Warning>"Redis does not answer, so what is left is unknown. A block takes effect all the same."</Warning>
             </Show>
             <Show when=truncated><Warning>"More rules count this subject than are listed."</Warning></Show>
-            <div class="rule-cards">{cards}</div>
+            <div class="rule-cards">
+                <For each=rules key=|rule| rule.rule_id.clone() let:rule>
+                    <RuleCard rule=present(rule) for_s actions />
+                </For>
+            </div>
         </section>
     }
 }
 
-/// The choice of the time after which a change of a card ends.
+/// The choice of the time after which a change ends.
 pub fn changes_last(for_s: RwSignal<u32>) -> impl IntoView {
     let options = TIMES_S.map(|for_s| (for_s, time(for_s))).to_vec();
     view! { <Choice label="Changes last" value=for_s.into() options /> }
 }
 
-/// A rule with the counters of the subject, the override that applies, and the changes.
+/// A rule with the counters of the subject, the override that applies, and a menu of changes.
 #[component]
 pub fn RuleCard(
-    rule: SubjectOfRule,
+    #[prop(into)] rule: Signal<SubjectOfRule>,
     for_s: RwSignal<u32>,
     actions: SubjectActions,
 ) -> impl IntoView {
-    let tenant = expect_context::<TenantId>();
-    let SubjectOfRule {
-        rule_id, rule, namespace, mode, action, subject, exception, limits, ..
-    } = rule;
+    let (access, tenant) = (expect_context::<Access>(), expect_context::<TenantId>());
+    let SubjectOfRule { rule_id, rule: name, namespace, .. } = rule.get_untracked();
     let page = format!("rules/{rule_id}");
-    let label = format!("{rule} in {namespace}");
-    let target = StoredValue::new(RuleSubject { rule_id, rule: rule.clone(), subject });
+    let label = format!("{name} in {namespace}");
+    let target = StoredValue::new(rule.with_untracked(RuleSubject::of));
     // An override can hide the limits of a rule; a rule without an override has limits or decides outright.
-    let limited = action == Action::Limit || exception.is_some();
-    let blocked = action == Action::Deny;
-    let state = match action {
+    let changeable = Memo::new(move |_| {
+        let limited = rule.with(|rule| rule.action == Action::Limit || rule.exception.is_some());
+        limited && access.has(Role::Editor)
+    });
+    let state = move || rule.with(state);
+    let exception = Memo::new(move |_| rule.with(|rule| rule.exception.clone()));
+    let note =
+        move || exception.get().map(|exception| view! { <OverrideNote exception actions /> });
+    let mode = Memo::new(move |_| rule.with(|rule| rule.mode));
+    let menu = move || {
+        let label = format!("Actions for {}", target.with_value(RuleSubject::label));
+        let trigger = view! { <Icon name="ellipsis" /> }.into_any();
+        view! { <Menu label trigger>{change_items(target, actions, for_s.get_untracked())}</Menu> }
+    };
+    view! {
+        <article class="card stack" aria-label=label>
+            <div class="card-head">
+                <p><span class="muted">{namespace}" / "</span><A href=move || tenant.page(&page) attr:class="name">{name}</A></p>
+                <div class="actions">
+                    {move || view! { <ModeBadge mode=mode.get() /> }}
+                    <Show when=move || changeable.get()>{menu()}</Show>
+                </div>
+            </div>
+            {state}
+            {note}
+        </article>
+    }
+}
+
+/// The limits of the rule, or its decision.
+fn state(rule: &SubjectOfRule) -> AnyView {
+    match rule.action {
         Action::Limit => {
-            view! { <ul class="meters">{limits.iter().map(meter).collect::<Vec<_>>()}</ul> }
+            view! { <ul class="meters">{rule.limits.iter().map(meter).collect::<Vec<_>>()}</ul> }
                 .into_any()
         }
         Action::Deny => view! { <p class="verdict-denied">"Every check is denied"</p> }.into_any(),
         Action::Allow => {
             view! { <p class="verdict-allowed">"Every check is allowed"</p> }.into_any()
         }
-    };
-    let exception = exception.map(|exception| view! { <OverrideNote exception actions /> });
-    view! {
-        <article class="card stack" aria-label=label>
-            <div class="card-head">
-                <p><span class="muted">{namespace}" / "</span><A href=move || tenant.page(&page) attr:class="name">{rule}</A></p>
-                <ModeBadge mode />
-            </div>
-            {state}
-            {exception}
-            <RequireRole role=Role::Editor reason_shown=true>
-                <Changes target for_s actions limited blocked />
-            </RequireRole>
-        </article>
-    }
-}
-
-/// The buttons of a rule that change something.
-#[component]
-fn Changes(
-    target: StoredValue<RuleSubject>,
-    for_s: RwSignal<u32>,
-    actions: SubjectActions,
-    /// The rule has limits to raise and counters to reset.
-    limited: bool,
-    /// Every check of the subject is denied already.
-    blocked: bool,
-) -> impl IntoView {
-    let button = move |class: &'static str, of: fn(u32) -> SubjectAction| {
-        view! {
-            <button type="button" class=class on:click=move |_| actions.run(target.get_value(), of(for_s.get_untracked()))>
-                {move || of(for_s.get()).label()}
-            </button>
-        }
-    };
-    view! {
-        <div class="actions">
-            {limited.then(|| view! {
-                {button("button small", |for_s| SubjectAction::Raise { factor: 2, for_s })}
-                {button("button small", |for_s| SubjectAction::Raise { factor: 10, for_s })}
-                {button("button small", |_| SubjectAction::Reset)}
-            })}
-            {(!blocked).then(|| button("button small danger", |for_s| SubjectAction::Block { for_s }))}
-        </div>
     }
 }
 
