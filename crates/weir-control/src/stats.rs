@@ -31,7 +31,7 @@ pub(crate) struct TimeQuery {
     pub(crate) to: Option<DateTime>,
 }
 
-fn parse_rule(id: Option<String>) -> Result<Option<RuleId>, Problem> {
+pub(crate) fn parse_rule(id: Option<String>) -> Result<Option<RuleId>, Problem> {
     let invalid = |_| Problem::invalid_field("rule_id", "must be the id of a rule");
     id.map(|id| id.parse().map_err(invalid)).transpose()
 }

@@ -19,6 +19,7 @@ use crate::subjects::temporary::Target;
 
 mod history;
 pub(crate) mod inspect;
+pub(crate) mod near_limit;
 mod temporary;
 
 /// Raise the limits of one subject for some time: an override with a multiple of the units of each limit. Used units stay

@@ -21,6 +21,7 @@ mod keys;
 mod login_throttle;
 mod members;
 mod namespaces;
+mod near_limit;
 mod overrides;
 mod parameters;
 mod password_resets;

@@ -15,6 +15,8 @@ use crate::words::{Action, Mode};
 pub const SUBJECT_RULES_MAX: u32 = 200;
 /// The most denials of one inspection of a subject.
 pub const SUBJECT_DENIALS_MAX: u32 = 50;
+/// The most subjects that one list of those near their limit inspects.
+pub const NEAR_LIMIT_SUBJECTS_MAX: u32 = 200;
 /// The shortest time of a temporary override, in seconds.
 pub const FOR_S_MIN: u32 = 60;
 /// The longest time of a temporary override, in seconds: 30 days.

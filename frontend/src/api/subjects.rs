@@ -23,6 +23,23 @@ impl Api {
         self.call(Call::new(Method::POST, path).body(body))
     }
 
+    /// The subjects that have used `percent` of a limit or more, of one rule and one namespace, or of all (empty texts).
+    pub fn near_limit(
+        self,
+        tenant: &str,
+        rule: &str,
+        namespace: &str,
+        percent: u8,
+    ) -> Answer<NearLimitAnswer> {
+        let mut path = format!("/tenants/{tenant}/subjects/near-limit?percent={percent}");
+        for (name, value) in [("rule_id", rule), ("namespace", namespace)] {
+            if !value.is_empty() {
+                path.extend(["&", name, "=", &browser::encode_component(value)]);
+            }
+        }
+        self.read(path)
+    }
+
     /// Searches subjects, rules, overrides, alerts, webhooks, members, keys and audit entries.
     pub fn search(self, tenant: &str, text: &str) -> Answer<SearchAnswer> {
         self.read(format!("/tenants/{tenant}/search?q={}", browser::encode_component(text)))

@@ -4,6 +4,7 @@ use leptos::html;
 use leptos::prelude::*;
 
 use crate::components::field::{Binding, fresh_id};
+use crate::components::url_state::url_text;
 
 #[component]
 pub fn Tabs(
@@ -54,5 +55,17 @@ pub fn Tabs(
         <div role="tabpanel" id=panel_id aria-labelledby=move || tab_id(chosen.get())>
             {move || panel.run(chosen.get())}
         </div>
+    }
+}
+
+/// The chosen tab, of which the URL has the name.
+pub fn tab_in_url(names: &'static [&'static str]) -> Binding<usize> {
+    let in_url = url_text(&["tab"]);
+    let position = move |name: &String| names.iter().position(|tab| tab.to_lowercase() == *name);
+    Binding {
+        value: Signal::derive(move || in_url.value.with(position).unwrap_or_default()),
+        set: Callback::new(move |at: usize| {
+            in_url.set.run(if at == 0 { String::new() } else { names[at].to_lowercase() });
+        }),
     }
 }

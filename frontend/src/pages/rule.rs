@@ -16,15 +16,13 @@ use weir_wire::words::Action;
 use crate::api::{Api, OverrideSearch, Problem};
 use crate::components::dialog::ConfirmByName;
 use crate::components::feedback::{Skeleton, SubmitProblem, remark};
-use crate::components::field::Binding;
 use crate::components::owner::files_mark;
 use crate::components::page::PageHeader;
 use crate::components::remote_data::{RemoteData, fetch_data, show_latest_shaped, show_shaped};
 use crate::components::require_role::{RequireRole, RoleLink};
-use crate::components::tabs::Tabs;
+use crate::components::tabs::{Tabs, tab_in_url};
 use crate::components::time::RelativeTime;
 use crate::components::time_range::{TimeRangePicker, time_in_url};
-use crate::components::url_state::url_text;
 use crate::model::labels;
 use crate::model::number::quantity;
 use crate::model::owners;
@@ -34,6 +32,7 @@ use crate::pages::published::UndoneChanges;
 use crate::pages::rollout::RolloutStatus;
 use crate::pages::rules::{ModeDialog, ModeMenu, RuleState, last_hour};
 use crate::pages::shell::TenantId;
+use crate::pages::subjects::NearLimits;
 use crate::pages::traffic::{
     LatestDenials, TopSubjects, Totals, Traffic, TrafficChart, TrafficFilter,
 };
@@ -42,14 +41,14 @@ use revisions::Revisions;
 use segments::Segments;
 
 /// The tabs, in their order.
-const TABS: [&str; 3] = ["Traffic", "Definition", "History"];
+const TABS: [&str; 4] = ["Traffic", "Near limit", "Definition", "History"];
 
 #[component]
 pub fn RulePage() -> impl IntoView {
     let rule = rule_of_address();
     let title = move || rule.data().map_or_else(|| "Rule".to_owned(), |rule| rule.rule.name);
     let (state, known) = mode_state(rule);
-    let chosen = tab_in_url();
+    let chosen = tab_in_url(&TABS);
     view! {
         <PageHeader title=Signal::derive(title)>
             {move || known.get().map(|rule| view! { <ModeMenu rule state /> })}
@@ -61,7 +60,8 @@ pub fn RulePage() -> impl IntoView {
                 let data = shown.get_value();
                 match tab {
                     0 => view! { <RuleTraffic rule=data /> }.into_any(),
-                    1 => view! { <Definition rule=data /> }.into_any(),
+                    1 => view! { <NearLimits rule=data.id /> }.into_any(),
+                    2 => view! { <Definition rule=data /> }.into_any(),
                     _ => view! { <Revisions now=data rule /> }.into_any(),
                 }
             });
@@ -73,18 +73,6 @@ pub fn RulePage() -> impl IntoView {
                 </div>
             }
         })}
-    }
-}
-
-/// The chosen tab, of which the URL has the name.
-fn tab_in_url() -> Binding<usize> {
-    let in_url = url_text(&["tab"]);
-    let position = move |name: &String| TABS.iter().position(|tab| tab.to_lowercase() == *name);
-    Binding {
-        value: Signal::derive(move || in_url.value.with(position).unwrap_or_default()),
-        set: Callback::new(move |at: usize| {
-            in_url.set.run(if at == 0 { String::new() } else { TABS[at].to_lowercase() });
-        }),
     }
 }
 

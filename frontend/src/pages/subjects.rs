@@ -4,6 +4,7 @@ mod counters;
 mod denied_by;
 mod finder;
 mod history;
+mod near_limit;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -30,6 +31,7 @@ pub use counters::{RuleCard, changes_last};
 use denied_by::DeniedBy;
 use finder::Finder;
 use history::DenialChart;
+pub use near_limit::NearLimits;
 
 /// The interval between two readings of the counters.
 const REFRESH: Duration = Duration::from_secs(5);

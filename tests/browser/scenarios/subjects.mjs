@@ -148,7 +148,41 @@ await scenario("subjects, by a viewer", async ({ page }) => {
     await signIn(page, { ...viewer, next: `${home}/subjects?attributes=${encodeURIComponent('{"user":"u-1"}')}` });
     await heading(page, "user u-1");
     const card = page.getByRole("article", { name: `${name} in default` });
-    assert.ok(await card.getByRole("button", { name: "Reset counters" }).isDisabled(), "a viewer cannot change a subject");
+    await card.getByText("2 of 3 left").waitFor();
+    assert.equal(await card.getByRole("button", { name: /^Actions for / }).count(), 0, "a viewer cannot change a subject");
+    assert.ok(await page.getByLabel("Changes last").isDisabled());
+});
+
+/** D-10: the subjects that have used most of a limit, of all rules and of one. */
+await scenario("subjects near a limit", async ({ page, shoot }) => {
+    const limits = [{ algorithm: "quota", limit: 5, period: "month" }];
+    const rule = { namespace: "near", name: `monthly-${fresh}`, count_by: ["customer"], limits };
+    const { id } = await api("POST", `/tenants/${owner.tenant}/rules`, rule, owner);
+    for (const customer of ["globex", "globex", "globex", "globex", "acme"]) {
+        await check(stack.gates[0], secret, { namespace: "near", attributes: { customer } });
+    }
+    const list = `/tenants/${owner.tenant}/subjects/near-limit?rule_id=${id}`;
+    await eventually("a gate reports the subjects", async () => (await api("GET", list, undefined, owner)).data.length === 1);
+    await signIn(page, { ...owner, next: `${home}/subjects` });
+    await heading(page, "Subjects");
+    await page.getByRole("tab", { name: "Near limit" }).click();
+    const table = page.getByRole("region", { name: "Near limit" });
+    const row = table.getByRole("row").filter({ hasText: "customer globex" });
+    await row.getByText("1 of 5 left").waitFor();
+    await row.getByRole("link", { name: rule.name }).waitFor();
+    assert.equal(await table.getByText("customer acme").count(), 0, "it has used a fifth");
+    await page.getByText(/counted subjects? (of|with most checks in) the last hour were read\./).waitFor();
+    await shoot("subjects-near-limit");
+    await row.getByRole("link", { name: rule.name }).click();
+    await heading(page, rule.name);
+    await page.getByRole("tab", { name: "Near limit" }).click();
+    await page.getByRole("heading", { name: "1 subject near a limit" }).waitFor();
+    await page.getByRole("combobox", { name: "Used" }).selectOption({ label: "100% or more" });
+    await page.getByText("No subject has used so much of a limit").waitFor();
+    await page.getByRole("combobox", { name: "Used" }).selectOption({ label: "80% or more" });
+    await table.getByRole("button", { name: `Actions for customer globex in ${rule.name}` }).click();
+    await page.getByRole("menuitem", { name: "Raise limits ×2 for 1 h" }).click();
+    await page.getByText("No subject has used so much of a limit").waitFor(SLOWLY);
 });
 
 const asked = `api-${fresh}`;

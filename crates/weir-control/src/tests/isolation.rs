@@ -77,6 +77,7 @@ pub(super) fn table() -> BTreeMap<&'static str, For> {
         ("counters_inspect", For::Members(Editor)),
         ("counters_reset", For::Members(Editor)),
         ("subjects_inspect", For::Members(Viewer)),
+        ("subjects_near_limit", For::Members(Viewer)),
         ("search", For::Members(Viewer)),
         ("subjects_raise", For::Members(Editor)),
         ("subjects_block", For::Members(Editor)),

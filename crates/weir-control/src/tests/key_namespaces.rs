@@ -69,6 +69,7 @@ fn table() -> BTreeMap<&'static str, Restricted> {
         ("stats_rules", ToCounted),
         ("stats_summary", ToCounted),
         ("stats_top", ToCounted),
+        ("subjects_near_limit", ToCounted),
         ("stats_denials", ToCounted),
         ("stats_denied_request", ToFound),
         ("recorded_read", ToCounted),

@@ -169,7 +169,7 @@ fn OverrideNote(exception: OverrideAnswer, actions: SubjectActions) -> impl Into
 }
 
 /// How much of a limit is used.
-fn meter(limit: &LimitAnswer) -> impl IntoView + use<> {
+pub(super) fn meter(limit: &LimitAnswer) -> impl IntoView + use<> {
     let headroom = Headroom::of(limit);
     let name = limit.algorithm.kind().title();
     let blocked = (!limit.allowed).then(|| match limit.retry_after_ms {

@@ -6,6 +6,7 @@ use leptos_router::components::A;
 use leptos_router::hooks::use_navigate;
 use weir_wire::stats::{Top, TopEntry};
 
+use super::near_limit::NearLimits;
 use crate::api::Api;
 use crate::charts::geometry::Scale;
 use crate::charts::timeline::{WIDTH, percent};
@@ -15,6 +16,7 @@ use crate::components::feedback::Skeleton;
 use crate::components::namespace::namespace_in_url;
 use crate::components::page::PageHeader;
 use crate::components::remote_data::{RemoteData, fetch_data, show_latest_shaped};
+use crate::components::tabs::{Tabs, tab_in_url};
 use crate::components::time_range::{TimeRangePicker, time_in_url};
 use crate::model::number::{grouped, share_within};
 use crate::model::palette::{Entry, search};
@@ -25,12 +27,31 @@ use crate::pages::traffic::{TopNotes, TrafficFilter, refresh};
 
 /// The most subjects of a list.
 const LISTED: u32 = 15;
+/// The tabs, in their order.
+const TABS: [&str; 2] = ["Busiest", "Near limit"];
 
 #[component]
 pub(super) fn Finder() -> impl IntoView {
-    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let tenant = expect_context::<TenantId>();
     let (time, namespace) = (time_in_url(), namespace_in_url());
     let filter = TrafficFilter { tenant, namespace: namespace.value, time };
+    let panel = Callback::new(move |tab| match tab {
+        0 => view! { <Busiest filter /> }.into_any(),
+        _ => view! { <NearLimits namespace=namespace.value /> }.into_any(),
+    });
+    view! {
+        <PageHeader title="Subjects" lead="The people, customers or addresses that rules count">
+            <NamespaceFilter namespace />
+        </PageHeader>
+        <Find />
+        <div class="stack"><Tabs label="Subjects" names=TABS.to_vec() chosen=tab_in_url(&TABS) panel /></div>
+    }
+}
+
+/// The subjects that are most denied and most active.
+#[component]
+fn Busiest(filter: TrafficFilter) -> impl IntoView {
+    let (api, time) = (expect_context::<Api>(), filter.time);
     let list = move |order: &'static str| {
         let top = fetch_data(move || api.top_subjects(&filter.scope(None), order, LISTED));
         refresh(time, move || top.poll());
@@ -38,11 +59,7 @@ pub(super) fn Finder() -> impl IntoView {
     };
     let (denied, active) = (list("denied"), list("checks"));
     view! {
-        <PageHeader title="Subjects" lead="The people, customers or addresses that rules count">
-            <NamespaceFilter namespace />
-            <TimeRangePicker time compares=false />
-        </PageHeader>
-        <Find />
+        <TimeRangePicker time compares=false />
         <div class="columns">
             {list_of("Most denied", Order::Denied, denied)}
             {list_of("Most active", Order::Active, active)}
