@@ -4,10 +4,11 @@ mod input;
 mod popover;
 mod storage;
 
-use js_sys::Intl::DateTimeFormat;
 use leptos::prelude::{document, request_animation_frame, window};
 use wasm_bindgen::{JsCast as _, JsValue};
 use web_sys::{Element, HtmlElement, MouseEvent, ScrollIntoViewOptions, ScrollLogicalPosition};
+
+use crate::charts::time_ticks::{date_time, time_of_day};
 
 pub use input::{is_for_control, page_key, page_keys_on, switch_page_keys};
 pub use popover::{Anchor, hide_popover, is_popover_open, place_beside};
@@ -150,38 +151,63 @@ pub fn rfc3339(at_ms: i64) -> String {
     String::from(date(at_ms).to_iso_string())
 }
 
-/// The distance of the person's time zone from UTC at a time, in milliseconds.
+/// Whether times are shown and entered in UTC instead of the person's time zone.
+pub fn shows_utc() -> bool {
+    SHOWS_UTC.with(|shows| *shows)
+}
+
+/// Shows times in UTC, or in the shown time zone. The page is loaded again, so that all its times follow.
+pub fn show_utc(utc: bool) {
+    store(TIMES, if utc { "utc" } else { "local" });
+    reload();
+}
+
+/// The distance of the shown time zone from UTC at a time, in milliseconds.
 pub fn zone_ms(at_ms: i64) -> i64 {
+    if shows_utc() {
+        return 0;
+    }
     #[expect(clippy::cast_possible_truncation, reason = "whole minutes of at most a day")]
     let behind_min = date(at_ms).get_timezone_offset() as i64;
     -behind_min * 60_000
 }
 
-/// A time in the person's language and time zone, such as `Nov 21, 2026, 22:34:00`, as charts show it.
+/// A whole time, such as `Sat 21 Nov 2026, 22:34:00`, in the form of the charts.
 pub fn local_time(at_ms: i64) -> String {
-    let format = LOCAL_FORMAT.with(DateTimeFormat::format);
-    let text = format.call1(&JsValue::UNDEFINED, &date(at_ms)).ok();
-    text.and_then(|text| text.as_string()).unwrap_or_default()
+    let zone = if shows_utc() { " UTC" } else { "" };
+    format!("{}{zone}", date_time(at_ms, zone_ms))
 }
 
-/// The time of day in the person's time zone, such as `22:47:10`.
+/// The time of day, such as `22:47:10`.
 pub fn clock_time(at_ms: i64) -> String {
-    let options = js_sys::Object::new();
-    drop(js_sys::Reflect::set(&options, &"hourCycle".into(), &"h23".into()));
-    String::from(date(at_ms).to_locale_time_string_with_options("default", &options))
+    time_of_day(at_ms, 1_000, zone_ms)
 }
 
-/// The last millisecond of a day such as `2026-11-21` in the person's time zone.
+/// The time of day with milliseconds, such as `22:47:10.204`.
+pub fn exact_clock_time(at_ms: i64) -> String {
+    format!("{}.{:03}", clock_time(at_ms), at_ms.rem_euclid(1_000))
+}
+
+/// The hint of a field for a day that something ends with.
+pub fn day_end_hint() -> &'static str {
+    if shows_utc() {
+        "At the end of the day, in UTC"
+    } else {
+        "At the end of the day, in your time zone"
+    }
+}
+
+/// The last millisecond of a day such as `2026-11-21` in the shown time zone.
 pub fn day_end_ms(day: &str) -> Option<i64> {
     parse_local(day, "23:59:59.999")
 }
 
-/// The first millisecond of a day such as `2026-11-21` in the person's time zone.
+/// The first millisecond of a day such as `2026-11-21` in the shown time zone.
 pub fn day_start_ms(day: &str) -> Option<i64> {
     parse_local(day, "00:00:00.000")
 }
 
-/// A time as the value of a `datetime-local` field, in the person's time zone.
+/// A time as the value of a `datetime-local` field, in the shown time zone.
 pub fn local_input(at_ms: i64) -> String {
     let local = rfc3339(at_ms + zone_ms(at_ms));
     local.chars().take("2026-11-21T22:40".len()).collect()
@@ -227,17 +253,12 @@ pub async fn read_chosen_file(event: &web_sys::Event) -> Option<String> {
     text.as_string()
 }
 
-thread_local! {
-    /// Made once, because this takes longer than formatting many times.
-    static LOCAL_FORMAT: DateTimeFormat = local_format();
-}
+/// The name of the choice in the local storage.
+const TIMES: &str = "weir.times";
 
-fn local_format() -> DateTimeFormat {
-    let options = js_sys::Object::new();
-    for (part, form) in [("dateStyle", "medium"), ("timeStyle", "medium"), ("hourCycle", "h23")] {
-        drop(js_sys::Reflect::set(&options, &part.into(), &form.into()));
-    }
-    DateTimeFormat::new(&js_sys::Array::new(), &options)
+thread_local! {
+    /// Read once, because a change loads the page again.
+    static SHOWS_UTC: bool = stored(TIMES).is_some_and(|times| times == "utc");
 }
 
 /// Whether a path consists of letters, digits, `_` and `-` between single slashes.
@@ -247,7 +268,8 @@ fn is_plain_path(path: &str) -> bool {
 }
 
 fn parse_local(day: &str, time: &str) -> Option<i64> {
-    let at_ms = js_sys::Date::parse(&format!("{day}T{time}"));
+    let zone = if shows_utc() { "Z" } else { "" };
+    let at_ms = js_sys::Date::parse(&format!("{day}T{time}{zone}"));
     #[expect(clippy::cast_possible_truncation, reason = "whole milliseconds of this age fit")]
     at_ms.is_finite().then_some(at_ms as i64)
 }

@@ -86,6 +86,13 @@ pub fn day(at_ms: i64, zone_ms: impl Fn(i64) -> i64) -> String {
     format!("{} {} {}", WEEKDAYS[date.weekday], date.day, MONTHS[date.month])
 }
 
+/// `Mon 16 Nov 2026, 22:47:10`.
+pub fn date_time(at_ms: i64, zone_ms: impl Fn(i64) -> i64) -> String {
+    let year = Date::of(at_ms + zone_ms(at_ms)).year;
+    let time = time_of_day(at_ms, SECOND_MS, &zone_ms);
+    format!("{} {year}, {time}", day(at_ms, zone_ms))
+}
+
 fn tick(at_ms: i64, step_ms: i64, zone_ms: &impl Fn(i64) -> i64) -> TimeTick {
     let local_ms = at_ms + zone_ms(at_ms);
     let is_day = step_ms >= DAY_MS || local_ms.rem_euclid(DAY_MS) < step_ms.min(HOUR_MS);
@@ -102,6 +109,7 @@ fn tick(at_ms: i64, step_ms: i64, zone_ms: &impl Fn(i64) -> i64) -> TimeTick {
 
 /// A date of the Gregorian calendar.
 struct Date {
+    year: i64,
     day: i64,
     /// From 0.
     month: usize,
@@ -115,11 +123,12 @@ impl Date {
         let days = local_ms.div_euclid(DAY_MS);
         let since = days + 719_468; // days since 0000-03-01
         let of_era = since.rem_euclid(146_097);
-        let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-        let of_year = of_era - (365 * year + year / 4 - year / 100);
+        let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+        let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
         let month = (5 * of_year + 2) / 153;
         let small = |number: i64| usize::try_from(number).unwrap_or(0);
         Self {
+            year: since.div_euclid(146_097) * 400 + year_of_era + i64::from(month >= 10),
             day: of_year - (153 * month + 2) / 5 + 1,
             month: small((month + 2) % 12),
             weekday: small((days + 3).rem_euclid(7)),

@@ -269,3 +269,21 @@ async function opens(page) {
     await page.getByRole("row", { name: "login" }).getByText("1 per hour").click();
     await heading(page, "login");
 }
+
+/** D-40: whole times have one form, in the time zone of the computer or in UTC, as the menu of the account says. */
+await scenario("times", async ({ page, shoot }) => {
+    await signIn(page, { ...owner, next: `/t/${owner.tenant}/keys` });
+    await heading(page, "API keys");
+    const time = page.getByRole("main").locator("time").first();
+    assert.match(await time.getAttribute("title"), /^[A-Z][a-z]{2} \d{1,2} [A-Z][a-z]{2} \d{4}, \d\d:\d\d:\d\d$/);
+    await page.getByRole("button", { name: "(account)" }).click();
+    await page.getByRole("menuitemradio", { name: "Times of this computer", checked: true }).waitFor();
+    await shoot("times-menu");
+    const reloaded = page.waitForEvent("load");
+    await page.getByRole("menuitemradio", { name: "Times in UTC" }).click();
+    await reloaded;
+    await heading(page, "API keys");
+    const at = new Date(await time.getAttribute("datetime"));
+    const [, weekday, day, month, year, clock] = /(\w+), (\d+) (\w+) (\d+) ([\d:]+)/.exec(at.toUTCString());
+    assert.equal(await time.getAttribute("title"), `${weekday} ${Number(day)} ${month} ${year}, ${clock} UTC`);
+});

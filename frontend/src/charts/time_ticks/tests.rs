@@ -74,3 +74,12 @@ fn days_have_names() {
     assert_eq!(time_of_day(NOW_MS, 60_000, UTC), "22:47");
     assert_eq!(time_of_day(NOW_MS + 5_000, 5_000, UTC), "22:47:05");
 }
+
+#[test]
+fn whole_times_have_the_year_of_the_zone() {
+    let utc = |at_ms| date_time(at_ms, |_| 0);
+    assert_eq!(utc(0), "Thu 1 Jan 1970, 00:00:00");
+    assert_eq!(utc(951_782_400_000), "Tue 29 Feb 2000, 00:00:00");
+    assert_eq!(utc(1_798_761_599_999), "Thu 31 Dec 2026, 23:59:59");
+    assert_eq!(date_time(1_798_761_599_999, |_| 3_600_000), "Fri 1 Jan 2027, 00:59:59");
+}

@@ -75,7 +75,7 @@ pub(super) fn NewKey(changed: Callback<Option<IssuedKey>>) -> impl IntoView {
             </Show>
             <Choice label="Expires" value=expiry.into() options=Expiry::choices() />
             <Show when=move || expiry.get() == Expiry::On>
-                <TextField label="Expires on" kind="date" value=day problem=day_problem hint="At the end of the day, in your time zone" />
+                <TextField label="Expires on" kind="date" value=day problem=day_problem hint=browser::day_end_hint() />
             </Show>
         </SubmitForm>
     }

@@ -160,7 +160,7 @@ fn ExpiryFields(form: Form, rejected: Signal<Option<String>>) -> impl IntoView {
     view! {
         {choice}
         <Show when=move || on_day.get()>
-            <TextField label="Day" kind="date" value=form.day problem=of_day hint="At the end of the day, in your time zone" />
+            <TextField label="Day" kind="date" value=form.day problem=of_day hint=browser::day_end_hint() />
         </Show>
     }
 }

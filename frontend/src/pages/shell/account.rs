@@ -1,4 +1,4 @@
-//! The menu of the signed-in person: theme, density, documentation, signing out.
+//! The menu of the signed-in person: theme, density, time zone, documentation, signing out.
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -8,6 +8,7 @@ use leptos_router::hooks::use_navigate;
 use super::shortcuts::ShortcutsOpen;
 use super::tenant::TenantId;
 use crate::api::Api;
+use crate::browser;
 use crate::components::icon::Icon;
 use crate::components::menu::{Menu, MenuChoice, MenuExternal, MenuItem, MenuLink, MenuSeparator};
 use crate::components::theme::Appearance;
@@ -54,6 +55,10 @@ pub fn Account() -> impl IntoView {
                 .map(|(value, icon, text)| view! {
                     <MenuChoice icon text chosen=Signal::derive(move || density.get() == value) on_press=move |()| density.set(value) />
                 })}
+            <MenuSeparator />
+            {[(false, "Times of this computer"), (true, "Times in UTC")].map(|(utc, text)| view! {
+                <MenuChoice icon="clock" text chosen=Signal::stored(browser::shows_utc() == utc) on_press=move |()| browser::show_utc(utc) />
+            })}
             <MenuSeparator />
             {start()}
             {shortcuts()}
