@@ -100,7 +100,7 @@ fn option_items(
                 aria-selected=move || if active.get() == at { "true" } else { "false" }
                 on:click=move |_| choose.run(at)
             >
-                <span class="name">{label}</span>" "<span class="muted">{detail}</span>
+                <span class="name"><bdi>{label}</bdi></span>" "<span class="muted">{detail}</span>
                 <span class="kind">{kind}</span>
             </li>
         }

@@ -11,9 +11,23 @@ pub fn label(attributes: &BTreeMap<String, String>) -> String {
     }
     let one = |(name, value): (&String, &String)| match value.as_str() {
         "" => format!("{name} (empty)"),
-        value => format!("{name} {value}"),
+        value => format!("{name} {}", shown(value)),
     };
     attributes.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// A value with its control characters, and those that change the direction of text, as escapes such as `\u{202e}`.
+pub fn shown(value: &str) -> String {
+    let hides = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}')
+            || matches!(c, '\u{2066}'..='\u{2069}' | '\u{feff}')
+    };
+    let mut text = String::new();
+    for c in value.chars() {
+        if hides(c) { text.extend(c.escape_unicode()) } else { text.push(c) }
+    }
+    text
 }
 
 /// The path of the page of a subject, below the tenant.
@@ -30,6 +44,15 @@ mod tests {
     fn pages_preserve_every_value() {
         let attributes = BTreeMap::from([("user".to_owned(), "o&n".to_owned())]);
         assert_eq!(page(&attributes), "subjects?attributes=%7B%22user%22%3A%22o%26n%22%7D");
+    }
+
+    #[test]
+    fn characters_that_change_how_others_are_drawn_are_escaped() {
+        let of = |value: &str| label(&BTreeMap::from([("user".to_owned(), value.to_owned())]));
+        assert_eq!(of("evil\u{202e}txt\t"), "user evil\\u{202e}txt\\u{9}");
+        assert_eq!(of("\u{2066}a\u{2069}\u{7f}"), "user \\u{2066}a\\u{2069}\\u{7f}");
+        let drawn = "a  b é 例 👩\u{200d}🚀 שלום";
+        assert_eq!(of(drawn), format!("user {drawn}"));
     }
 
     #[test]

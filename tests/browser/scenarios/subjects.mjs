@@ -141,6 +141,11 @@ async function find(page, shoot) {
     await heading(page, "user nobody");
     await page.getByRole("article", { name: `${name} in default` }).getByText("3 of 3 left").waitFor();
     await page.getByText("No denials in the log").waitFor();
+    await page.getByText(/^Not denied in the last \d+ min\.|^No denials are known in the last \d+ min\./).waitFor();
+    // D-26: a character that would reverse the text is shown as an escape.
+    const reversed = encodeURIComponent(JSON.stringify({ user: "evil\u202etxt" }));
+    await page.goto(`${stack.baseUrl}${home}/subjects?attributes=${reversed}`);
+    await heading(page, "user evil\\u{202e}txt");
 }
 
 const viewer = await colleague(owner, "reader", "viewer");

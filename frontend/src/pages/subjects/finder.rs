@@ -169,7 +169,7 @@ fn row(entry: TopEntry, order: Order, most: u64, error: u64) -> impl IntoView {
     view! {
         <tr>
             <td class="bar-cell">
-                <A href=move || tenant.page(&page) attr:class="name">{label}</A>
+                <A href=move || tenant.page(&page) attr:class="name"><bdi>{label}</bdi></A>
                 <span class="muted">" in "{rule.unwrap_or_else(|| "a deleted rule".to_owned())}</span>
                 <i class=bar style=("width", width)></i>
             </td>

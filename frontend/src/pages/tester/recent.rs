@@ -42,7 +42,7 @@ fn row(denial: DenialEntry) -> impl IntoView {
     let link = denial_link(&denial);
     view! {
         <li>
-            <A href=move || tenant.page(&link)>{subject::label(&denial.subject)}</A>
+            <A href=move || tenant.page(&link)><bdi>{subject::label(&denial.subject)}</bdi></A>
             <span>"by "{denial.rule}</span>
             <span class="muted"><RelativeTime at=denial.at /></span>
         </li>
