@@ -43,6 +43,12 @@ impl Api {
         self.read(format!("/tenants/{}/stats/series?{}", about.tenant, about.query()))
     }
 
+    /// The decisions in steps of 10 seconds, for recent times.
+    pub fn fine_series(self, about: &StatsScope) -> Answer<Series> {
+        let query = about.query();
+        self.read(format!("/tenants/{}/stats/series?step_s=10&{query}", about.tenant))
+    }
+
     pub fn summary(self, about: &StatsScope) -> Answer<Summary> {
         self.read(format!("/tenants/{}/stats/summary?{}", about.tenant, about.query()))
     }

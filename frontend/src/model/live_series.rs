@@ -38,6 +38,49 @@ pub fn live_series(ticks: &VecDeque<LiveTick>, seconds: usize) -> Series {
     }
 }
 
+/// Puts the complete steps of a series before the first tick, spread evenly over their seconds. Returns whether there are any.
+pub fn fill(ticks: &mut VecDeque<LiveTick>, series: &Series, seconds: usize) -> bool {
+    let second_of = |at: DateTime| at.0.as_millis().div_euclid(1_000);
+    let (Some(first), Some(newest)) = (ticks.front(), ticks.back()) else { return false };
+    let oldest_s = second_of(newest.at) + 1 - i64::try_from(seconds).unwrap_or(0);
+    let missing = oldest_s..second_of(first.at);
+    let (step_s, length) = (i64::from(series.step_s), u64::from(series.step_s));
+    let mut filled = Vec::new();
+    let mut begin_s = second_of(series.start);
+    for step in 0..series.allowed.len() {
+        if begin_s + step_s > second_of(series.as_of) {
+            break;
+        }
+        for (at_s, second) in (begin_s..begin_s + step_s).zip(0..length) {
+            // The seconds of a step add up to its count.
+            let part = |counts: &[u64]| {
+                let count = counts.get(step).copied().unwrap_or(0);
+                count * (second + 1) / length - count * second / length
+            };
+            filled.push(LiveTick {
+                at: DateTime(Timestamp::from_millis(at_s * 1_000)),
+                span_ms: 1_000,
+                requests: Counts {
+                    allowed: part(&series.allowed),
+                    denied: part(&series.denied),
+                    shadow_denied: part(&series.shadow_denied),
+                    degraded: part(&series.degraded),
+                    ..Counts::default()
+                },
+                rules: Vec::new(),
+                denials: Vec::new(),
+            });
+        }
+        begin_s += step_s;
+    }
+    filled.retain(|tick| missing.contains(&second_of(tick.at)));
+    let is_filled = !filled.is_empty();
+    for tick in filled.into_iter().rev() {
+        ticks.push_front(tick);
+    }
+    is_filled
+}
+
 /// The seconds of the series before the first tick and between ticks that are more than two seconds apart, in milliseconds
 /// since 1970.
 pub fn silent(ticks: &VecDeque<LiveTick>, seconds: usize) -> Vec<(i64, i64)> {
@@ -89,5 +132,26 @@ mod tests {
         assert_eq!(silent(&ticks(&[10, 11, 20, 22, 23]), 15), [(12_000, 20_000)]);
         assert_eq!(silent(&ticks(&[22, 23]), 15), [(9_000, 22_000)], "before the page was opened");
         assert_eq!(silent(&ticks(&[]), 15), []);
+    }
+
+    #[test]
+    fn complete_steps_fill_the_minute_before_the_first_tick() {
+        let series = |as_of: u32| -> Series {
+            serde_json::from_value(json!({
+                "start": "1970-01-01T00:00:00Z", "step_s": 10, "starts": null, "allowed": [20, 15, 70],
+                "denied": [0, 5, 0], "shadow_denied": [0, 0, 0], "degraded": [0, 0, 0], "refunded": [0, 0, 0],
+                "as_of": format!("1970-01-01T00:00:{as_of:02}Z"), "dropped": 0
+            }))
+            .expect("a series")
+        };
+        let mut all = ticks(&[18, 20]);
+        assert!(fill(&mut all, &series(20), 15));
+        let filled = live_series(&all, 15);
+        assert_eq!(filled.start.0.as_millis(), 6_000);
+        assert_eq!(filled.allowed, [2, 2, 2, 2, 1, 2, 1, 2, 1, 2, 1, 2, 18, 0, 20]);
+        assert_eq!(filled.denied[4..12].iter().sum::<u64>(), 4);
+        let mut before = ticks(&[18, 20]);
+        assert!(!fill(&mut before, &series(9), 15), "the first step is not complete");
+        assert!(!fill(&mut VecDeque::new(), &series(20), 15));
     }
 }

@@ -1,5 +1,6 @@
 //! Denied checks in real time.
 
+mod drawer;
 mod facets;
 mod stream;
 
@@ -19,6 +20,7 @@ use crate::model::number::quantity;
 use crate::pages::namespace_filter::NamespaceFilter;
 use crate::pages::subject_actions::{SubjectActions, SubjectQuestion};
 use crate::pages::traffic::{DenialGroups, DenialTable, Tile};
+use drawer::DenialDrawer;
 use facets::Facets;
 use stream::MAX_TICKS;
 pub use stream::{MinuteSpark, Stream};
@@ -27,6 +29,7 @@ pub use stream::{MinuteSpark, Stream};
 pub fn Live() -> impl IntoView {
     let stream = Stream::new();
     let follow = stream.follow();
+    stream.fill_minute();
     let filter = RwSignal::new(LiveFilter::default());
     let namespace = namespace_in_url();
     follow_namespace(filter, namespace);
@@ -117,6 +120,7 @@ fn Minute(stream: Stream) -> impl IntoView {
     view! {
         <div class="minute">
             <Show when=move || known.get()><TimeSeries label="Checks" data gaps markers /></Show>
+            <Show when=move || stream.filled.get()><p class="note">"Before this page was opened: averages of 10 seconds."</p></Show>
         </div>
     }
 }
@@ -132,16 +136,22 @@ fn Denials(stream: Stream, filter: RwSignal<LiveFilter>, grouped: RwSignal<bool>
     });
     let none = Memo::new(move |_| shown.with(Vec::is_empty));
     let actions = SubjectActions::new(Callback::new(|()| {}));
+    let (chosen, open) = (RwSignal::new(None), RwSignal::new(false));
+    let choose = Callback::new(move |denial| {
+        chosen.set(Some(denial));
+        open.set(true);
+    });
     let list = move || {
         if grouped.get() {
             view! { <DenialGroups denials=shown.into() actions title="Denials by subject" /> }
                 .into_any()
         } else {
-            view! { <DenialTable denials=shown.into() actions /> }.into_any()
+            view! { <DenialTable denials=shown.into() actions open=choose /> }.into_any()
         }
     };
     view! {
         <SubjectQuestion actions />
+        <DenialDrawer chosen open />
         <Show when=move || !none.get() fallback=move || view! { <NoDenials stream filter /> }>{list}</Show>
     }
 }

@@ -25,7 +25,7 @@ use crate::model::marker::Marker;
 use crate::model::time_range::TimeSelection;
 use crate::pages::shell::TenantId;
 use crate::pages::subject_actions::{SubjectActions, SubjectQuestion};
-pub use denials::{DenialGroups, DenialTable};
+pub use denials::{DenialGroups, DenialTable, target};
 pub use top_denied::{TopDenied, TopNotes};
 pub use totals::{Tile, Totals};
 pub use unmatched::Unmatched;

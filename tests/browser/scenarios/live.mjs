@@ -32,7 +32,8 @@ await scenario("live", async ({ page, shoot }) => {
 
     await page.getByLabel("Filter by subject, rule or namespace").fill("U-1");
     await denials.getByText("user u-2").waitFor({ state: "detached" });
-    await denials.getByText(/^\d+ s ago$/).first().waitFor();
+    await denials.getByText(/^\d\d:\d\d:\d\d\.\d{3}$/).first().waitFor();
+    await drawer(page, denials, shoot);
     await facets(page, denials);
     await page.getByLabel("Filter by subject, rule or namespace").fill("zzzz");
     await page.getByText("No denials match “zzzz”").waitFor();
@@ -43,6 +44,18 @@ await scenario("live", async ({ page, shoot }) => {
     assert.equal(await page.getByLabel("Value").inputValue(), "u-1");
     await why(page);
 });
+
+/** D-14: a row opens a drawer with the attributes, the rule as it is now, and the ways on. */
+async function drawer(page, denials, shoot) {
+    await denials.getByRole("button", { name: /^Denial of user u-1 at / }).click();
+    const opened = page.getByRole("dialog", { name: `Denied by ${name}` });
+    await opened.getByText("u-1", { exact: true }).waitFor();
+    await opened.getByRole("article", { name: `${name} in default` }).getByText("Every check is denied").waitFor();
+    await opened.getByRole("link", { name: "Simulate" }).waitFor();
+    await shoot("live-drawer");
+    await page.keyboard.press("Escape");
+    await opened.waitFor({ state: "detached" });
+}
 
 /** A facet restricts the list, and denials of a subject become one row. */
 async function facets(page, denials) {
@@ -65,6 +78,8 @@ async function why(page) {
     const connected = page.waitForResponse((answer) => answer.url().includes("/stats/live"));
     await page.goto(`${stack.baseUrl}/t/${owner.tenant}/live`);
     await connected;
+    // D-14: the minute before the page was opened is drawn from the stored statistics.
+    await page.getByText("Before this page was opened: averages of 10 seconds.").waitFor({ timeout: 60_000 });
     const answer = await check(stack.gates[0], secret, { namespace: "abuse", attributes: { user: "u-bad" } });
     assert.equal(answer.allowed, false);
     const denial = page.getByRole("region", { name: "Denials" }).getByRole("row").filter({ hasText: "user u-bad" });

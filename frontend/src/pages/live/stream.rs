@@ -3,10 +3,12 @@
 use std::collections::VecDeque;
 
 use leptos::prelude::*;
+use leptos::task::spawn_local;
 use weir_wire::stats::{DenialEntry, LiveTick};
 
-use crate::api::{Api, Connection};
+use crate::api::{Api, Connection, StatsScope};
 use crate::charts::spark::{HEIGHT, WIDTH, spark};
+use crate::model::live_series::fill;
 use crate::model::number::per_second;
 use crate::pages::shell::TenantId;
 
@@ -20,11 +22,15 @@ pub struct Stream {
     pub waiting: RwSignal<Vec<DenialEntry>>,
     pub paused: RwSignal<bool>,
     pub lost: RwSignal<bool>,
+    /// Whether the chart shows averages of the time before the first tick.
+    pub filled: RwSignal<bool>,
     connection: Connection,
 }
 
 /// The number of seconds in the chart.
 pub const MAX_TICKS: usize = 60;
+/// The time of the statistics that fill the chart: a minute, and a step that began before it.
+const FILLED_MS: i64 = 70_000;
 /// The maximum number of denials listed.
 const MAX_DENIALS: usize = 500;
 
@@ -36,6 +42,7 @@ impl Stream {
             waiting: RwSignal::default(),
             paused: RwSignal::new(false),
             lost: RwSignal::new(false),
+            filled: RwSignal::new(false),
             connection: expect_context(),
         }
     }
@@ -48,6 +55,23 @@ impl Stream {
             self.lost.try_set(true);
         });
         move || api.subscribe(tenant.get(), on_tick, lost)
+    }
+
+    /// Fills the minute before the first tick with the averages of the stored statistics.
+    pub fn fill_minute(self) {
+        let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+        let begun = Memo::new(move |_| self.ticks.with(|ticks| !ticks.is_empty()));
+        Effect::new(move |_| {
+            if !begun.get() {
+                return;
+            }
+            let scope = StatsScope::last(tenant.now(), FILLED_MS);
+            spawn_local(async move {
+                let Ok(series) = api.fine_series(&scope).await else { return };
+                let filled = self.ticks.try_update(|ticks| fill(ticks, &series, MAX_TICKS));
+                self.filled.try_set(filled == Some(true));
+            });
+        });
     }
 
     fn take(self, mut tick: LiveTick) {

@@ -93,7 +93,7 @@ fn GroupRow(group: DenialGroup, names_rules: bool, actions: SubjectActions) -> i
             <td class="number">{grouped(checks)}</td>
             <td>
                 {retry(&last)}
-                <A href=move || tenant.page(&link)>"Reproduce"</A>
+                <A href=move || tenant.page(&link)>"Simulate"</A>
             </td>
             <td class="menu-cell"><SubjectMenu target actions /></td>
         </tr>
@@ -116,7 +116,8 @@ fn retry(denial: &DenialEntry) -> impl IntoView + use<> {
     view! { {retry_text(denial.retry_after_ms)}" "{why} }
 }
 
-fn target(denial: &DenialEntry) -> RuleSubject {
+/// The rule and the subject of a denial.
+pub fn target(denial: &DenialEntry) -> RuleSubject {
     RuleSubject {
         rule_id: denial.rule_id.clone(),
         rule: denial.rule.clone(),
@@ -149,9 +150,13 @@ const GROUPS_MAX: usize = 20;
 const GROUP_COLUMNS: &[&str] = &["Last", "Subject", "Rule", "Denials", "Retry"];
 const GROUP_COLUMNS_OF_RULE: &[&str] = &["Last", "Subject", "Denials", "Retry"];
 
-/// Denials one by one, newest first.
+/// Denials one by one, newest first. A row opens a denial.
 #[component]
-pub fn DenialTable(denials: Signal<Vec<DenialEntry>>, actions: SubjectActions) -> impl IntoView {
+pub fn DenialTable(
+    denials: Signal<Vec<DenialEntry>>,
+    actions: SubjectActions,
+    open: Callback<DenialEntry>,
+) -> impl IntoView {
     view! {
         <TableFrame label="Denials" columns=&["Time", "Subject", "Rule", "Cost", "Retry"]>
             <table class="denials">
@@ -162,7 +167,7 @@ pub fn DenialTable(denials: Signal<Vec<DenialEntry>>, actions: SubjectActions) -
                 </tr></thead>
                 <tbody>
                     <For each=move || denials.get() key=|denial| denial.id.clone() let:denial>
-                        <DenialRow denial actions />
+                        <DenialRow denial actions open />
                     </For>
                 </tbody>
             </table>
@@ -171,15 +176,31 @@ pub fn DenialTable(denials: Signal<Vec<DenialEntry>>, actions: SubjectActions) -
 }
 
 #[component]
-fn DenialRow(denial: DenialEntry, actions: SubjectActions) -> impl IntoView {
+fn DenialRow(
+    denial: DenialEntry,
+    actions: SubjectActions,
+    open: Callback<DenialEntry>,
+) -> impl IntoView {
     let tenant = expect_context::<TenantId>();
     let (link, target) = (denial_link(&denial), target(&denial));
     let many = (denial.stands_for > 1).then(|| {
         view! { <div class="muted">"× "{grouped(u64::from(denial.stands_for))}</div> }
     });
+    let at = browser::exact_clock_time(denial.at.0.as_millis());
+    let label = format!("Denial of {} at {at}", subject::label(&denial.subject));
+    let opened = StoredValue::new(denial.clone());
+    let press = move |event: leptos::ev::MouseEvent| {
+        if !browser::is_for_control(&event) {
+            open.run(opened.get_value());
+        }
+    };
     view! {
-        <tr>
-            <td><RelativeTime at=denial.at /></td>
+        <tr class="linked" on:click=press>
+            <td>
+                <button type="button" class="button plain-button small" aria-label=label aria-haspopup="dialog" on:click=move |_| open.run(opened.get_value())>
+                    <time datetime=denial.at.text()>{at.clone()}</time>
+                </button>
+            </td>
             <td class="text-cell">{subject_link(&denial.subject)}{many}</td>
             <td class="text-cell">
                 {rule_name(denial.clone())}
@@ -188,7 +209,7 @@ fn DenialRow(denial: DenialEntry, actions: SubjectActions) -> impl IntoView {
             <td class="number">{grouped(denial.cost)}</td>
             <td>
                 {retry(&denial)}
-                <A href=move || tenant.page(&link)>"Reproduce"</A>
+                <A href=move || tenant.page(&link)>"Simulate"</A>
             </td>
             <td class="menu-cell"><SubjectMenu target actions /></td>
         </tr>
