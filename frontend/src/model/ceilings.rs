@@ -28,7 +28,7 @@ pub const fn label(ceiling: Ceiling) -> &'static str {
         Ceiling::AdminRequestsPerSecond => "Admin API requests per second",
         Ceiling::RevisionsPerRule => "Revisions per rule",
         Ceiling::WebhookTestsPerMinute => "Webhook tests per minute",
-        Ceiling::WhatIfRuns => "Concurrent what-if runs",
+        Ceiling::WhatIfRuns => "Concurrent replays",
         Ceiling::StatisticsDays => "Days of statistics",
     }
 }

@@ -121,8 +121,8 @@ fn Summary(rule: RuleAnswer) -> impl IntoView {
         {warnings}
         <div class="actions">
             <RoleLink role=Role::Editor href=Signal::derive(move || tenant.page(&edit)) text="Edit rule" primary=true />
-            <A href=move || tenant.page(&test) attr:class="button">"Test this request"</A>
-            <A href=move || tenant.page(&what_if) attr:class="button">"Try another limit"</A>
+            <A href=move || tenant.page(&test) attr:class="button">"Simulate"</A>
+            <A href=move || tenant.page(&what_if) attr:class="button">"Replay"</A>
             <RequireRole role=Role::Editor reason_shown=true><Delete rule /></RequireRole>
         </div>
     }

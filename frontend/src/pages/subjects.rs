@@ -79,7 +79,7 @@ fn Subject(attributes: BTreeMap<String, String>) -> impl IntoView {
         <PageHeader title=title lead="Counters, overrides and denials in every rule">
             <NamespaceFilter namespace />
             <A href=move || tenant.page("subjects") attr:class="button">"Other subject"</A>
-            <A href=move || tenant.page(&tester) attr:class="button">"Simulate a request"</A>
+            <A href=move || tenant.page(&tester) attr:class="button">"Simulate"</A>
         </PageHeader>
         <SubjectQuestion actions />
         {show_latest_shaped(found, Skeleton::Cards, move |found| view! {

@@ -17,7 +17,7 @@ use request::{Fields, RequestForm};
 pub fn Tester() -> impl IntoView {
     let request = RequestForm::new();
     view! {
-        <PageHeader title="Test" lead="See which rules a request would match, without counting it" />
+        <PageHeader title="Simulate" lead="See which rules a request would match, without counting it" />
         <Test request fields=|request| view! { <Recent /><Fields request /> }.into_any() />
         <RealCheck request />
     }

@@ -60,7 +60,7 @@ pub fn WhatIf() -> impl IntoView {
     let saved = Views::of("what-if", SAVED, reread);
     let trigger = view! { "Saved runs"<Icon name="chevron-down" /> };
     view! {
-        <PageHeader title="What-if" lead="Replay recorded traffic against a different limit. Nothing goes live.">
+        <PageHeader title="Replay" lead="Replay recorded traffic against a different limit. Nothing goes live.">
             <Menu label="Saved runs" class="button" trigger=trigger.into_any()>{saved.entries()}</Menu>
         </PageHeader>
         <ManageViews views=saved />
@@ -96,7 +96,7 @@ fn Page(
     if rules.first.data.is_empty() && new.is_none() {
         return view! {
             <Empty title="No rules yet">
-                <p>"A what-if run needs a rule to compare with. "
+                <p>"A replay needs a rule to compare with. "
                 <A href=move || tenant.page("rules/new")>"Create your first rule"</A>". "<GuideLink page="what-if" text="About what-if runs" /></p>
             </Empty>
         }

@@ -25,7 +25,7 @@ const JOBS = [
     ["create an API key", "keys", "API keys", 2, createKey],
     ["invite a member", "members", "Members", 2, invite],
     ["create the first alert", "alerts", "Alerts", 5, createAlert],
-    ["replay recorded checks", "what-if", "What-if", 1, (page) => button(page, "Run replay")],
+    ["replay recorded checks", "what-if", "Replay", 1, (page) => button(page, "Run replay")],
 ];
 
 await scenario("clicks", async ({ page }) => {

@@ -73,7 +73,7 @@ async function createKey(page, shoot) {
 
 async function checkUntilDenied(page, shoot) {
     await page.getByRole("button", { name: "Saved, send a real check" }).click();
-    await heading(page, "Test");
+    await heading(page, "Simulate");
     await page.getByLabel("Namespace").fill(namespace);
     const first = page.getByRole("group", { name: "Attribute" }).first();
     await first.getByLabel("Value").fill("u-1");
@@ -83,7 +83,7 @@ async function checkUntilDenied(page, shoot) {
     await second.getByLabel("Value").fill("/scenario");
 
     await page.getByRole("button", { name: "Run test" }).click();
-    const test = page.getByRole("region", { name: "Test", exact: true });
+    const test = page.getByRole("region", { name: "Simulation" });
     await test.getByText("Would be allowed").waitFor();
     await test.getByText("3 of 3 left").waitFor();
 

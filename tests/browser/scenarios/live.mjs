@@ -38,8 +38,8 @@ await scenario("live", async ({ page, shoot }) => {
     await page.getByLabel("Filter by subject, rule or namespace").fill("zzzz");
     await page.getByText("No denials match “zzzz”").waitFor();
     await page.getByLabel("Filter by subject, rule or namespace").fill("u-1");
-    await denials.getByRole("link", { name: "Reproduce" }).click();
-    await heading(page, "Test");
+    await denials.getByRole("link", { name: "Simulate" }).click();
+    await heading(page, "Simulate");
     await page.getByText("Would be denied").waitFor();
     assert.equal(await page.getByLabel("Value").inputValue(), "u-1");
     await why(page);

@@ -35,12 +35,12 @@ await scenario("namespaces", async ({ page, shoot }) => {
     await page.getByText("1 override", { exact: true }).waitFor();
     await page.getByRole("row", { name: "user vip-api" }).waitFor();
     await shoot("namespaces-overrides");
-    await open(page, "What-if");
+    await open(page, "Replay");
     await offers(page, "api / login");
     await page.getByRole("combobox", { name: "Namespace" }).selectOption("jobs");
     await offers(page, "jobs / export");
-    await page.getByRole("link", { name: "Test", exact: true }).click();
-    await heading(page, "Test");
+    await page.getByRole("navigation", { name: "Pages", exact: true }).getByRole("link", { name: "Simulate" }).click();
+    await heading(page, "Simulate");
     assert.equal(await page.getByRole("combobox", { name: "Namespace" }).inputValue(), "jobs");
     await page.getByRole("link", { name: "Rules", exact: true }).click();
     await page.getByText("1 of 2 rules").waitFor();
@@ -69,8 +69,8 @@ async function namesUnmatched(page) {
     await page.getByRole("link", { name: "Rules", exact: true }).click();
     await heading(page, "Rules");
     for (const sentence of sentences) await section.getByText(sentence).waitFor();
-    await section.getByRole("link", { name: "Test a request" }).first().click();
-    await heading(page, "Test");
+    await section.getByRole("link", { name: "Simulate a request" }).first().click();
+    await heading(page, "Simulate");
     await page.getByRole("link", { name: "Overview", exact: true }).click();
     await heading(page, "Overview");
 }

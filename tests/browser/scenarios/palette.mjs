@@ -35,6 +35,11 @@ await scenario("palette", async ({ page, shoot }) => {
     await lead(page, `key ${fresh}`, "API keys");
     await lead(page, "create", "New rule");
     await lead(page, "change pass", "Settings");
+    // D-33: one name for each page, which is found by the others too.
+    await lead(page, "what-if", "Replay");
+    await lead(page, "dry run", "Simulate");
+    await lead(page, "near a limit", "Subjects");
+    await page.getByRole("tab", { name: "Near limit", selected: true }).waitFor();
     await lead(page, `user=U-${fresh}`, `user U-${fresh}`);
 
     await page.keyboard.press("Control+k");

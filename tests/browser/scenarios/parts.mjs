@@ -16,8 +16,8 @@ if (own) {
         await heading(page, "Rules");
         await came;
         await page.route(PART, (route) => route.abort("connectionrefused"));
-        await page.getByRole("link", { name: "Test", exact: true }).click();
-        await heading(page, "Test");
+        await page.getByRole("navigation", { name: "Pages", exact: true }).getByRole("link", { name: "Simulate" }).click();
+        await heading(page, "Simulate");
     });
     await scenario("parts", async ({ page, shoot }) => {
         await page.addInitScript(() => {
@@ -47,12 +47,12 @@ async function whileItComes(page) {
         await released;
         await route.continue();
     });
-    await page.getByRole("link", { name: "Test", exact: true }).click();
+    await page.getByRole("navigation", { name: "Pages", exact: true }).getByRole("link", { name: "Simulate" }).click();
     await page.getByRole("status", { name: "Loading" }).waitFor();
     await page.getByRole("navigation", { name: "Pages", exact: true }).waitFor();
     release();
-    await heading(page, "Test");
-    await page.locator("h1:focus", { hasText: "Test" }).waitFor();
+    await heading(page, "Simulate");
+    await page.locator("h1:focus", { hasText: "Simulate" }).waitFor();
     await page.unroute(PART);
 }
 

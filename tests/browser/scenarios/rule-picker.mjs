@@ -71,7 +71,7 @@ async function overrides(page, shoot, fetched) {
 
 async function whatIf(page, shoot, fetched) {
     await page.goto(new URL(`/t/${owner.tenant}/what-if?rule=${last.id}`, page.url()).href);
-    await heading(page, "What-if");
+    await heading(page, "Replay");
     const rule = page.getByRole("combobox", { name: "Rule" });
     await rule.waitFor();
     assert.equal(await rule.inputValue(), `${last.namespace} / ${last.name}`, "the one of the address");

@@ -73,7 +73,7 @@ async function toADeepLink(page) {
     await page.goto(`${stack.baseUrl}/t/${person.tenant}/test?namespace=mail`);
     await heading(page, "Sign in");
     await submit(page, newPassword);
-    await heading(page, "Test");
+    await heading(page, "Simulate");
     assert.equal(new URL(page.url()).search, "?namespace=mail", "the query of the link stays");
 }
 

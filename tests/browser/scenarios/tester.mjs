@@ -18,8 +18,8 @@ await scenario("tester", async ({ page, shoot }) => {
     const asked = new URLSearchParams({ namespace, attributes: JSON.stringify({ user: "u-1", agent: "bot/2" }) });
     const next = `/t/${stack.tenant}/test?${asked}`;
     await signIn(page, { next });
-    await heading(page, "Test");
-    const test = page.getByRole("region", { name: "Test", exact: true });
+    await heading(page, "Simulate");
+    const test = page.getByRole("region", { name: "Simulation" });
     await test.getByText("by no-bots").waitFor();
     const row = (rule) => test.getByRole("row").filter({ hasText: rule });
     const says = (rule, text) => row(rule).getByText(text).waitFor();
@@ -40,13 +40,13 @@ await scenario("tester", async ({ page, shoot }) => {
     await hidesTheKey(page);
     await test.getByRole("link", { name: "login-only" }).click();
     await heading(page, "login-only");
-    await page.getByRole("link", { name: "Test this request" }).click();
-    await heading(page, "Test");
+    await page.getByRole("main").getByRole("link", { name: "Simulate" }).first().click();
+    await heading(page, "Simulate");
     await says("login-only", "2 of 2 left");
     await page.goBack();
     await heading(page, "login-only");
     await page.goBack();
-    await heading(page, "Test");
+    await heading(page, "Simulate");
     await test.getByText("Would be denied").waitFor();
 });
 
@@ -63,8 +63,8 @@ async function reproduces(page, test, secret) {
         return data.length > 0;
     });
     await page.goto(`${stack.baseUrl}/t/${stack.tenant}/rules/${id}`);
-    await page.getByRole("link", { name: "Reproduce" }).click();
-    await heading(page, "Test");
+    await page.getByRole("region", { name: "Latest denials" }).getByRole("link", { name: "Simulate" }).click();
+    await heading(page, "Simulate");
     await test.getByText("Would be denied").waitFor();
     await test.getByText("Rebuilt from a denial").waitFor();
     assert.equal(await page.getByLabel("Cost").inputValue(), "20");
@@ -72,7 +72,7 @@ async function reproduces(page, test, secret) {
     await page.goBack();
     await heading(page, "priced");
     await page.goBack();
-    await heading(page, "Test");
+    await heading(page, "Simulate");
 }
 
 /** The command on screen names a variable in place of the key. */

@@ -12,14 +12,14 @@ const name = `per-user-${fresh}`;
 
 await scenario("what-if", async ({ page, shoot }) => {
     await signIn(page, { ...owner, next: `${home}/what-if` });
-    await heading(page, "What-if");
+    await heading(page, "Replay");
     await page.getByText("No rules yet").waitFor();
 
     const rule = await api("POST", `/tenants/${owner.tenant}/rules`, { name, count_by: ["user"], limits }, owner);
     const { secret } = await api("POST", `/tenants/${owner.tenant}/keys`, { name: "k", scopes: ["check"] }, owner);
     await page.goto(new URL(`${home}/rules/${rule.id}`, page.url()).href);
-    await page.getByRole("link", { name: "Try another limit" }).click();
-    await heading(page, "What-if");
+    await page.getByRole("main").getByRole("link", { name: "Replay" }).click();
+    await heading(page, "Replay");
     await page.getByText("Nothing has been recorded in this namespace yet.").waitFor();
     await shoot("what-if-nothing");
 
@@ -59,7 +59,7 @@ await scenario("what-if", async ({ page, shoot }) => {
     assert.equal(await page.getByLabel("Capacity").inputValue(), "5");
     await page.getByLabel("Capacity").fill("6");
     await page.getByRole("button", { name: "Replay on recorded traffic" }).click();
-    await heading(page, "What-if");
+    await heading(page, "Replay");
     assert.equal(await page.getByLabel("Capacity").inputValue(), "6", "what the editor had");
 
     await page.getByLabel("Checks").selectOption({ label: "From a file" });
@@ -77,7 +77,7 @@ await scenario("what-if", async ({ page, shoot }) => {
     const recording = page.getByRole("region", { name: "Recorded checks" });
     await recording.getByRole("button", { name: "Stop recording" }).click();
     await recording.getByText("Recording is off.").waitFor();
-    await page.getByRole("link", { name: "What-if" }).click();
+    await page.getByRole("navigation", { name: "Pages", exact: true }).getByRole("link", { name: "Replay" }).click();
     await page.getByText("Recording is off.").waitFor();
     await page.getByText("22 of 22 checks").waitFor();
     await shoot("what-if-off");
@@ -86,7 +86,7 @@ await scenario("what-if", async ({ page, shoot }) => {
 const viewer = await colleague(owner, "onlooker", "viewer");
 await scenario("what-if, by a viewer", async ({ page }) => {
     await signIn(page, { ...viewer, next: `${home}/what-if` });
-    await heading(page, "What-if");
+    await heading(page, "Replay");
     await page.getByText("22 of 22 checks").waitFor();
     await page.getByRole("button", { name: "Run replay" }).click();
     await page.getByText("None of 3 subjects would be affected.").waitFor();
@@ -102,7 +102,7 @@ async function inTheUrl(page) {
     await traffic.selectOption({ label: "Last 6 hours" });
     await page.waitForURL(/&minutes=360/);
     await page.reload();
-    await heading(page, "What-if");
+    await heading(page, "Replay");
     assert.equal(await page.getByLabel("Capacity").inputValue(), "5", "as before the reload");
     assert.equal(await traffic.locator("option:checked").textContent(), "Last 6 hours");
     await page.getByText(/^7 more checks denied/).waitFor();
@@ -123,8 +123,8 @@ async function savedRun(page, shoot) {
     await dialog.getByRole("button", { name: "Save run" }).click();
     await page.getByRole("link", { name: "Rules", exact: true }).click();
     await heading(page, "Rules");
-    await page.getByRole("link", { name: "What-if" }).click();
-    await heading(page, "What-if");
+    await page.getByRole("navigation", { name: "Pages", exact: true }).getByRole("link", { name: "Replay" }).click();
+    await heading(page, "Replay");
     await page.getByLabel("Capacity").waitFor();
     assert.equal(await page.getByLabel("Capacity").inputValue(), "10", "the rule as it is");
     await menu.click();

@@ -37,7 +37,7 @@ pub(super) fn Recording() -> impl IntoView {
         <section class="panel" aria-label="Recorded checks">
             <h3>"Recorded checks"</h3>
             <p class="note">
-                "What-if runs replay recorded checks. Gates record the attributes that your rules use and keep them for 24 hours. \
+                "Replays use recorded checks. Gates record the attributes that your rules use and keep them for 24 hours. \
                  Turning this off stops recording; existing data expires within a day."
             </p>
             {show(recorded, body)}

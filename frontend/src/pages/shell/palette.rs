@@ -105,10 +105,13 @@ fn entry(kind: &'static str, label: &str, words: &str, page: &str) -> Entry {
 }
 
 /// The most frequent actions: label, synonyms, path.
-const ACTIONS: [(&str, &str, &str); 9] = [
+const ACTIONS: [(&str, &str, &str); 12] = [
     ("Create rule", "new", "rules/new"),
     ("Get started", "template", "start"),
     ("New override", "create limit", "overrides?new=1"),
+    ("Subjects near a limit", "quota used", "subjects?tab=near%20limit"),
+    ("Simulate a request", "test dry run", "test"),
+    ("Replay recorded traffic", "what-if", "what-if"),
     ("Import overrides", "csv", "overrides?new=import"),
     ("Create API key", "new secret", "keys?new=1"),
     ("Invite a member", "new person", "members?new=1"),

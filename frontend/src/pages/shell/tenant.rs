@@ -54,7 +54,7 @@ pub(super) const GROUPS: [(&str, &[Page]); 5] = [
         ],
     ),
     ("Control", &[page("rules", "Rules", "shield-half"), page("overrides", "Overrides", "split")]),
-    ("Lab", &[page("test", "Test", "flask-conical"), page("what-if", "What-if", "history")]),
+    ("Lab", &[page("test", "Simulate", "flask-conical"), page("what-if", "Replay", "history")]),
     (
         "Platform",
         &[

@@ -75,7 +75,7 @@ pub(super) fn Test(request: RequestForm, fields: fn(RequestForm) -> AnyView) -> 
         test.run(());
     };
     view! {
-        <section class="panel" aria-label="Test">
+        <section class="panel" aria-label="Simulation">
             <form class="stack" aria-label="Request" on:submit=submit>
                 {move || source.get().map(|note| view! { <Warning><p>{note}</p></Warning> })}
                 {fields(request)}

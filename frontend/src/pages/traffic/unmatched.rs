@@ -21,7 +21,7 @@ pub fn Unmatched(#[prop(into)] found: Signal<Vec<UnmatchedChecks>>) -> impl Into
         let tester = (!one.namespace.is_empty())
             .then(|| request_link(Some(&one.namespace), &BTreeMap::new(), 1));
         let link = tester.map(|tester| {
-            view! { " "<A href=move || tenant.page(&tester)>"Test a request"</A> }
+            view! { " "<A href=move || tenant.page(&tester)>"Simulate a request"</A> }
         });
         view! { <li><b>{name(one).to_owned()}</b>": "{sentence(one)}{link}</li> }
     };
