@@ -14,5 +14,6 @@ mod pages;
 mod session;
 
 fn main() {
+    browser::remove_element("loading");
     leptos::mount::mount_to_body(app::App);
 }

@@ -22,13 +22,33 @@ await scenario("first paint", async ({ page, shoot }) => {
     await page.route(program, (route) => route.abort());
     await page.goto(`${stack.baseUrl}/t/${person.tenant}/rules`);
     await heading(page, "Weir could not be loaded");
+    assert.equal(await page.getByText("Loading", { exact: true }).count(), 0, "the outline is gone");
     assert.ok((await brightness(page)) < 255 - LIGHT, "dark before the program runs");
     assert.equal(await page.evaluate(() => document.documentElement.dataset.density), "compact");
     await shoot("not-loaded");
     await page.unroute(program);
     await page.getByRole("link", { name: "Reload" }).click();
     await heading(page, "Rules");
+    await outline(page, program, shoot);
 });
+
+/** D-25: while the program is on its way, the page has the logo and the outline of a card; the program takes their place. */
+async function outline(page, program, shoot) {
+    let arrives;
+    const held = new Promise((done) => (arrives = done));
+    await page.route(program, async (route) => {
+        await held;
+        await route.continue();
+    });
+    await page.goto(`${stack.baseUrl}/t/${person.tenant}/rules`, { waitUntil: "commit" });
+    await page.getByRole("status").getByText("Loading", { exact: true }).waitFor({ state: "attached" });
+    await page.getByRole("status").getByText("Weir", { exact: true }).waitFor();
+    await shoot("loading");
+    arrives();
+    await heading(page, "Rules");
+    assert.equal(await page.locator("#loading").count(), 0, "the outline is gone");
+    await page.unrouteAll({ behavior: "wait" });
+}
 
 /** The mean of red, green and blue of the ground, from 0 to 255. */
 async function brightness(page) {
