@@ -60,6 +60,30 @@ impl Problem {
         *self == Self::outdated()
     }
 
+    /// A replay needs more time than the server gives it.
+    pub fn too_slow() -> Self {
+        Self {
+            code: None,
+            title: "This took too long".to_owned(),
+            detail: "The server stops a replay after a few seconds. Try a shorter time.".to_owned(),
+            request_id: None,
+            fields: Vec::new(),
+        }
+    }
+
+    /// The problem of a replay, in words of its own if the server stopped it.
+    pub fn of_replay(self) -> Self {
+        let stopped = |field: &FieldProblem| {
+            field.field == "from" && field.reason.starts_with("took longer than")
+        };
+        if self.fields.iter().any(stopped) { Self::too_slow() } else { self }
+    }
+
+    /// Whether a shorter time would help.
+    pub fn is_too_slow(&self) -> bool {
+        *self == Self::too_slow()
+    }
+
     /// The response is not in Weir's format.
     pub fn unreadable(status: u16) -> Self {
         Self {

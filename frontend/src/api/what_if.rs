@@ -1,22 +1,27 @@
 //! What-if runs and the recorded checks that they replay.
 
+use futures_util::{FutureExt as _, TryFutureExt as _};
 use gloo_net::http::Method;
 use weir_wire::simulate::{Recorded, SimulateAnswer, SimulateBody};
 use weir_wire::suggest::{SuggestAnswer, SuggestBody};
 use weir_wire::tenants::{Tenant, UpdateTenant};
 
 use super::request::Call;
-use super::{Answer, Api};
+use super::{Answer, Api, Problem};
 
 impl Api {
     /// Replays checks against a changed rule. Nothing is counted or stored.
     pub fn simulate(self, tenant: &str, body: &SimulateBody) -> Answer<SimulateAnswer> {
-        self.create(format!("/tenants/{tenant}/simulate"), body)
+        let answer: Answer<SimulateAnswer> =
+            self.create(format!("/tenants/{tenant}/simulate"), body);
+        answer.map_err(Problem::of_replay).boxed_local()
     }
 
     /// The smallest limit that would have denied few of the recorded subjects.
     pub fn suggest_limit(self, tenant: &str, body: &SuggestBody) -> Answer<SuggestAnswer> {
-        self.create(format!("/tenants/{tenant}/rules/suggest"), body)
+        let answer: Answer<SuggestAnswer> =
+            self.create(format!("/tenants/{tenant}/rules/suggest"), body);
+        answer.map_err(Problem::of_replay).boxed_local()
     }
 
     /// How many checks each namespace has recorded.

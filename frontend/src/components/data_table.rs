@@ -60,7 +60,7 @@ where
 {
     let source = Source::new(rows, columns, id, options);
     let TableOptions { selected, is_virtual, partial, export, .. } = options;
-    let table = Table::new(label, nouns, source, view, (selected, is_virtual));
+    let table = Table::new(label, nouns, source, view, (selected, is_virtual, partial.is_some()));
     view! { <Whole table partial export empty /> }
 }
 

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use crate::charts::geometry::Scale;
 use crate::charts::timeline::{WIDTH, percent};
 use crate::charts::value_axis::ValueAxis;
-use crate::model::number::{compact, share};
+use crate::model::number::{compact, fine_share};
 
 /// A limit with its share.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub fn limit_chart(
     let ticks: Vec<_> = points.iter().enumerate().map(tick).collect();
     let shares = axis.ticks().into_iter().map(|tick| {
         let top = percent(axis.place(tick) * (WIDTH / HEIGHT));
-        view! { <span style=("top", top)>{share(tick, 10_000)}</span> }
+        view! { <span style=("top", top)>{fine_share(tick, 10_000)}</span> }
     });
     view! {
         <div class="chart-body curve">

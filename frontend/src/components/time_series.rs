@@ -87,17 +87,15 @@ pub fn TimeSeries(
 #[component]
 fn ZoomButtons(chart: Chart) -> impl IntoView {
     chart.zoom.map(|zoom| {
-        let reset = move || {
+        let buttons = move || {
             zoom.is_zoomed.get().then(|| {
                 let reset = move |_| zoom.reset.run(());
-                view! { <button type="button" class="button small" on:click=reset>"Reset zoom"</button> }
+                view! {
+                    <button type="button" class="button small" on:click=reset>"Reset zoom"</button>
+                    <button type="button" class="button small" on:click=move |_| zoom_out(chart)>"Zoom out"</button>
+                }
             })
         };
-        view! {
-            <div class="chart-zoom">
-                {reset}
-                <button type="button" class="button small" on:click=move |_| zoom_out(chart)>"Zoom out"</button>
-            </div>
-        }
+        view! { <div class="chart-zoom">{buttons}</div> }
     })
 }

@@ -4,17 +4,13 @@ use weir_wire::api_keys::KeyRequests;
 
 use crate::model::number::{grouped, per_second, quantity};
 
-/// The requests per second in the last hour.
-pub fn rate(requests: &KeyRequests) -> String {
-    per_second(requests.last_hour, 3_600)
-}
-
-/// The numbers behind the rate and the sparkline.
+/// The numbers of the last hour and of the sparkline, with the average rate.
 pub fn summary(requests: &KeyRequests) -> String {
     let day: u64 = requests.hours.iter().sum();
     let hour = usize::try_from(requests.last_hour).unwrap_or(usize::MAX);
     let hour = quantity(hour, "request", "requests");
-    format!("{hour} in the last hour, {} in the last 24 hours", grouped(day))
+    let rate = per_second(requests.last_hour, 3_600);
+    format!("{hour} in the last hour, {rate} per second; {} in the last 24 hours", grouped(day))
 }
 
 #[cfg(test)]
@@ -24,7 +20,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rate_is_that_of_the_last_hour() {
+    fn summary_has_the_rate_of_the_last_hour() {
         let start = Timestamp::from_millis(0).into();
         let requests = |last_hour: u64| KeyRequests {
             start,
@@ -32,10 +28,9 @@ mod tests {
             last_hour,
             last_gate: None,
         };
-        assert_eq!([0, 1, 4_500].map(|hour| rate(&requests(hour))), ["0", "< 0.1", "1.2"]);
         assert_eq!(
             summary(&requests(1_100)),
-            "1,100 requests in the last hour, 1,200 in the last 24 hours"
+            "1,100 requests in the last hour, 0.3 per second; 1,200 in the last 24 hours"
         );
     }
 }

@@ -48,6 +48,16 @@ pub fn share(part: u64, whole: u64) -> String {
     }
 }
 
+/// A share with one decimal below 5 %, for axes whose ticks are close to each other.
+pub fn fine_share(part: u64, whole: u64) -> String {
+    let tenths = (u128::from(part) * 2_000 + u128::from(whole)) / (u128::from(whole) * 2).max(1);
+    match tenths {
+        0 if part > 0 => "< 0.1%".to_owned(),
+        tenths @ 1..50 => format!("{}.{}%", tenths / 10, tenths % 10),
+        _ => share(part, whole),
+    }
+}
+
 /// A share of a whole that can be too great by `error`; `None` if the error exceeds a tenth of it.
 pub fn share_within(part: u64, whole: u64, error: u64) -> Option<String> {
     (u128::from(error) * 10 <= u128::from(whole)).then(|| share(part, whole))
@@ -155,6 +165,8 @@ mod tests {
             [(0, 9), (1, 1000), (1, 3), (999, 1000), (7, 7), (0, 0)].map(|(a, b)| share(a, b));
         assert_eq!(shown, ["0%", "< 1%", "33%", "> 99%", "100%", "0%"]);
         assert_eq!([share(635, 1000), share(5, 1000), share(4, 1000)], ["64%", "1%", "< 1%"]);
+        let fine = [0, 4, 25, 100, 499, 600].map(|part| fine_share(part, 10_000));
+        assert_eq!(fine, ["0%", "< 0.1%", "0.3%", "1.0%", "5%", "6%"]);
     }
 
     #[test]

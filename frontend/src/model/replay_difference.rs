@@ -46,7 +46,7 @@ pub fn difference(answer: &SimulateAnswer) -> ChartData {
         step_ms: step_ms(answer),
         layers,
         degraded: vec![0; steps],
-        as_of_ms: i64::MAX,
+        as_of_ms: answer.to.0.as_millis(),
     }
 }
 

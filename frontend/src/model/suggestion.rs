@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 
 use weir_wire::limits::{AlgorithmName, LimitBody};
 use weir_wire::suggest::{CandidateLimit, SuggestAnswer, SuggestBody};
+use weir_wire::time::DateTime;
 
-use crate::model::duration::period;
+use crate::model::duration::{about, period};
 use crate::model::number::{grouped, quantity};
 use crate::model::rule_form::RuleForm;
 
@@ -34,7 +35,13 @@ pub fn window_ms(form: &RuleForm, row: u32) -> u64 {
 }
 
 /// The question about a row of the form.
-pub fn question(form: &RuleForm, row: u32, window_ms: u64, share_denied: f64) -> SuggestBody {
+pub fn question(
+    form: &RuleForm,
+    row: u32,
+    window_ms: u64,
+    share_denied: f64,
+    from: DateTime,
+) -> SuggestBody {
     let limit = form.limits.iter().find(|limit| limit.row == row);
     let (rule, _) = form.read();
     SuggestBody {
@@ -44,10 +51,24 @@ pub fn question(form: &RuleForm, row: u32, window_ms: u64, share_denied: f64) ->
         algorithm: limit.map_or(AlgorithmName::FixedWindow, |limit| limit.algorithm),
         window_ms,
         share_denied,
-        from: None,
+        from: Some(from),
         to: None,
     }
 }
+
+/// Why a suggestion is uncertain: the traffic is of less than a day.
+pub fn too_short(answer: &SuggestAnswer) -> Option<String> {
+    let span_ms = (answer.to.0.as_millis() - answer.from.0.as_millis()).max(0).unsigned_abs();
+    (span_ms < DAY_MS).then(|| {
+        format!(
+            "From {} of traffic only. A day of traffic shows the busy hours too.",
+            about(span_ms)
+        )
+    })
+}
+
+/// A day less a minute, because the traffic begins at a check.
+const DAY_MS: u64 = 86_340_000;
 
 /// The suggested limit with another number.
 pub fn limit_with(answer: &SuggestAnswer, units: u64) -> LimitBody {
@@ -126,6 +147,8 @@ mod tests {
                 .ends_with(" For all subjects: 9 to more, with 95% confidence.")
         );
         let few = answer(1.0, &body);
+        let short = "From 60 min of traffic only. A day of traffic shows the busy hours too.";
+        assert_eq!(too_short(&few).as_deref(), Some(short));
         assert_eq!(subjects_share(&few.candidates[0], few.subjects), 2_500);
     }
 
@@ -143,7 +166,13 @@ mod tests {
         "user, ip".clone_into(&mut form.count_by);
         let row = form.limits[0].row;
         assert_eq!(window_ms(&form, row), 60_000);
-        let body = question(&form, row, 3_600_000, 0.01);
+        let body = question(
+            &form,
+            row,
+            3_600_000,
+            0.01,
+            answer(1.0, &json!({"algorithm": "fixed_window", "limit": 1, "window_ms": 1})).from,
+        );
         assert_eq!((body.namespace.as_str(), body.window_ms), ("default", 3_600_000));
         assert_eq!(body.count_by, ["user", "ip"]);
     }

@@ -16,6 +16,7 @@ use crate::components::remote_data::{fetch_data, show_latest_shaped};
 use crate::components::time_range::{TimeRangePicker, time_in_url};
 use crate::components::time_series::Crosshair;
 use crate::model::latency::newest;
+use crate::model::number::compact;
 use crate::pages::live::{MinuteSpark, Stream};
 use crate::pages::namespace_filter::NamespaceFilter;
 use crate::pages::shell::TenantId;
@@ -46,7 +47,13 @@ pub fn Overview() -> impl IntoView {
             if of_all { "Checks per second, now" } else { "Checks per second, all namespaces" }
                 .to_owned()
         });
-        view! { <Tile name value class="tile-now".to_owned()><MinuteSpark stream /></Tile> }
+        let note = Signal::derive(move || {
+            let checks = traffic.summary.data().map(|summary| summary.counts.checks());
+            checks
+                .map(|checks| format!("{} checks in the period", compact(checks)))
+                .unwrap_or_default()
+        });
+        view! { <Tile name value note class="tile-now".to_owned()><MinuteSpark stream /></Tile> }
             .into_any()
     };
     let latency = Memo::new(move |last: Option<&Option<(String, String)>>| {
@@ -78,7 +85,7 @@ pub fn Overview() -> impl IntoView {
         <StateSentence traffic rules />
         <Unmatched found=unmatched />
         <Checklist ready=traffic.first_shown checked />
-        <div class="stack">{show_latest_shaped(traffic.summary, Skeleton::Tiles, move |summary| view! { <Totals summary first=now() last=durations() /> })}</div>
+        <div class="stack">{show_latest_shaped(traffic.summary, Skeleton::Tiles, move |summary| view! { <Totals summary earlier=traffic.earlier(time) comparison=Signal::derive(move || time.value.get().comparison) first=now() last=durations() /> })}</div>
         <div class="stack"><TrafficChart traffic time /></div>
         <div class="columns">
             <div class="stack">

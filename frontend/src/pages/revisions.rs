@@ -85,9 +85,9 @@ fn Item(
         None => "created".to_owned(),
         Some([]) => "no differences".to_owned(),
         Some(what) => {
-            let mut names: Vec<_> = what.iter().map(name).collect();
-            names.dedup();
-            names.join(", ")
+            let mut texts: Vec<_> = what.iter().map(|one| in_short(one, name(one))).collect();
+            texts.dedup();
+            texts.join(", ")
         }
     };
     let is_now = current.with_value(|(current, _)| *current == revision);
@@ -119,6 +119,18 @@ fn Item(
         </li>
     }
 }
+
+/// A difference in one line: with both values if they are short.
+fn in_short(difference: &Difference, name: String) -> String {
+    let sides = difference.before.as_deref().zip(difference.after.as_deref());
+    match sides.filter(|(before, after)| before.len() + after.len() <= SHORT_BYTES) {
+        Some((before, after)) => format!("{name}: {before} → {after}"),
+        None => name,
+    }
+}
+
+/// The longest two values that a line has, in bytes.
+const SHORT_BYTES: usize = 100;
 
 /// Confirms the revert and lists all that it changes.
 #[component]

@@ -16,6 +16,9 @@ use weir_wire::words::Action;
 use crate::api::{Api, OverrideSearch, Problem};
 use crate::components::dialog::ConfirmByName;
 use crate::components::feedback::{Skeleton, SubmitProblem, remark};
+use crate::components::field::Binding;
+use crate::components::icon::Icon;
+use crate::components::menu::{Menu, MenuItem};
 use crate::components::owner::files_mark;
 use crate::components::page::PageHeader;
 use crate::components::remote_data::{RemoteData, fetch_data, show_latest_shaped, show_shaped};
@@ -45,11 +48,18 @@ const TABS: [&str; 4] = ["Traffic", "Near limit", "Definition", "History"];
 
 #[component]
 pub fn RulePage() -> impl IntoView {
-    let rule = rule_of_address();
+    let (tenant, rule) = (expect_context::<TenantId>(), rule_of_address());
     let title = move || rule.data().map_or_else(|| "Rule".to_owned(), |rule| rule.rule.name);
     let (state, known) = mode_state(rule);
     let chosen = tab_in_url(&TABS);
     view! {
+        <p class="muted">
+            <A href=move || tenant.page("rules")>"Rules"</A>
+            {move || known.get().map(|RuleAnswer { rule, .. }| {
+                let page = format!("rules?namespace={}", rule.namespace);
+                view! { " / "<A href=move || tenant.page(&page)>{rule.namespace.clone()}</A> }
+            })}
+        </p>
         <PageHeader title=Signal::derive(title)>
             {move || known.get().map(|rule| view! { <ModeMenu rule state /> })}
         </PageHeader>
@@ -182,7 +192,7 @@ fn RuleTraffic(rule: RuleAnswer) -> impl IntoView {
                 <h2 id="traffic-heading">"Decisions"</h2>
                 <TimeRangePicker time />
             </div>
-            {show_latest_shaped(traffic.summary, Skeleton::Tiles, |summary| view! { <Totals summary /> })}
+            {show_latest_shaped(traffic.summary, Skeleton::Tiles, move |summary| view! { <Totals summary earlier=traffic.earlier(time) comparison=Signal::derive(move || time.value.get().comparison) /> })}
             <TrafficChart traffic time />
             {segments}
             <TopSubjects traffic />
@@ -213,7 +223,9 @@ fn Delete(rule: RuleAnswer) -> impl IntoView {
         });
     });
     view! {
-        <button type="button" class="button danger" on:click=move |_| open.set(true)>"Delete rule"</button>
+        <Menu label="More actions" trigger=view! { <Icon name="ellipsis" /> }.into_any()>
+            <MenuItem icon="trash-2" text="Delete rule" danger=true on_press=move |()| open.set(true) />
+        </Menu>
         <SubmitProblem problem />
         <ConfirmByName title="Delete this rule?" consequence name action="Delete rule" open on_confirm=delete />
     }

@@ -14,10 +14,12 @@ use weir_wire::rules::RuleAnswer;
 
 use crate::browser;
 use crate::components::feedback::Skeleton;
+use crate::components::mini_picture::MiniPicture;
 use crate::components::page::PageHeader;
 use crate::components::remote_data::show_shaped;
 use crate::components::rule_form::{DraftTransfer, Editor, RuleFields};
 use crate::model::rule_form::RuleForm;
+use crate::model::template::Template;
 use crate::pages::rule::rule_of_address;
 use effect::SubjectEffects;
 use footer::Footer;
@@ -81,10 +83,12 @@ fn Form(before: Option<RuleAnswer>) -> impl IntoView {
         }
     };
     let suggestion = Suggestion::provide();
+    let is_new = before.with_untracked(Option::is_none);
     view! {
         <form class="editor" on:submit=submit on:keydown=keys>
             <div class="stack">
                 <DraftNotice editor before retained shown />
+                {is_new.then(|| templates(editor))}
                 <RuleFields editor />
             </div>
             <div class="preview">
@@ -97,4 +101,16 @@ fn Form(before: Option<RuleAnswer>) -> impl IntoView {
         <Review editor before publish open=review />
         {suggestion.drawer(editor)}
     }
+}
+
+/// Buttons that fill the form of a new rule.
+fn templates(editor: Editor) -> AnyView {
+    let button = |template: Template| {
+        let rule = template.rule(1);
+        let fill = move |_| editor.reset(RuleForm::of(&template.rule(1)));
+        view! {
+            <button type="button" class="button" title=template.reason() on:click=fill><MiniPicture rule />{template.title()}</button>
+        }
+    };
+    view! { <div class="actions" role="group" aria-label="Templates">{Template::ALL.map(button)}</div> }.into_any()
 }

@@ -166,12 +166,12 @@ fn refusal(code: &str) -> &'static str {
     }
 }
 
-/// A rejected sign-in says how to fix it, not which credentials the API requires.
+/// A rejected sign-in says once what is wrong, not which credentials the API requires.
 fn plain(problem: Problem) -> Problem {
     let title = match problem.code {
         Some(ErrorCode::Unauthenticated) => "Wrong e-mail or password",
         Some(ErrorCode::SecondFactor) => "Wrong code",
         _ => return problem,
     };
-    Problem { title: title.to_owned(), ..problem }
+    Problem { title: title.to_owned(), detail: String::new(), request_id: None, ..problem }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures_util::future::ready;
 use futures_util::{FutureExt as _, TryFutureExt as _};
 use leptos::prelude::*;
-use weir_wire::stats::{Denials, Events, Series, Summary, Top};
+use weir_wire::stats::{Counts, Denials, Events, Series, Summary, Top};
 
 use crate::api::{Api, StatsScope};
 use crate::browser;
@@ -22,7 +22,7 @@ use crate::components::time_series::TimeSeries;
 use crate::components::timer::repeat;
 use crate::model::chart::{ChartData, OUTCOMES};
 use crate::model::marker::Marker;
-use crate::model::time_range::TimeSelection;
+use crate::model::time_range::{Comparison, TimeSelection};
 use crate::pages::shell::TenantId;
 use crate::pages::subject_actions::{SubjectActions, SubjectQuestion};
 pub use denials::{DenialGroups, DenialTable, target};
@@ -35,6 +35,8 @@ pub use unmatched::Unmatched;
 pub struct Traffic {
     pub series: RemoteData<Series>,
     compared: RemoteData<Option<Series>>,
+    /// The totals of the day or the week before, if the person compares with them.
+    before: RemoteData<Option<Summary>>,
     pub summary: RemoteData<Summary>,
     pub subjects: RemoteData<Top>,
     denials: RemoteData<Denials>,
@@ -77,14 +79,22 @@ impl Traffic {
         let of_rule = rule.is_some();
         let rule = StoredValue::new(rule);
         let about = move || filter.scope(rule.get_value());
-        let compared = move || {
+        let earlier = move || {
             let (comparison, about) = (time.value.get().comparison, about());
             let bounds = comparison.bounds_ms((about.from_ms, about.to_ms));
-            let earlier = bounds.map(|(from_ms, to_ms)| StatsScope { from_ms, to_ms, ..about });
-            match earlier {
-                Some(earlier) => api.series(&earlier).map_ok(Some).boxed_local(),
-                None => ready(Ok(None)).boxed_local(),
+            let scope = bounds.map(|(from_ms, to_ms)| StatsScope { from_ms, to_ms, ..about })?;
+            Some((scope, comparison))
+        };
+        let compared = move || match earlier() {
+            Some((scope, _)) => api.series(&scope).map_ok(Some).boxed_local(),
+            None => ready(Ok(None)).boxed_local(),
+        };
+        // Each summary has the previous period.
+        let before = move || match earlier() {
+            Some((scope, Comparison::DayBefore | Comparison::WeekBefore)) => {
+                api.summary(&scope).map_ok(Some).boxed_local()
             }
+            _ => ready(Ok(None)).boxed_local(),
         };
         let series = fetch_data(move || api.series(&about()));
         let summary = fetch_data(move || api.summary(&about()));
@@ -92,6 +102,7 @@ impl Traffic {
         let traffic = Self {
             series,
             compared: fetch_data(compared),
+            before: fetch_data(before),
             summary,
             subjects: fetch_data(move || api.top(&about(), "subject", 10)),
             denials: fetch_data(move || {
@@ -106,9 +117,20 @@ impl Traffic {
         traffic
     }
 
+    /// The totals to compare with: those of the chosen day or week before, or else of the previous period.
+    pub fn earlier(self, time: Binding<TimeSelection>) -> Signal<Option<Counts>> {
+        Signal::derive(move || match time.value.get().comparison {
+            Comparison::DayBefore | Comparison::WeekBefore => {
+                self.before.data().flatten().map(|before| before.counts)
+            }
+            _ => self.summary.data().map(|summary| summary.previous),
+        })
+    }
+
     fn poll(self) {
         self.series.poll();
         self.compared.poll();
+        self.before.poll();
         self.summary.poll();
         self.subjects.poll();
         self.denials.poll();

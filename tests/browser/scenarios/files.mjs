@@ -94,11 +94,13 @@ async function profiles(page, shoot) {
 async function listOfRules(page, shoot) {
     for (const name of ["of-files", "of-people"]) await page.getByRole("checkbox", { name: `Select ${name}` }).check();
     const note = "1 of these 2 rules belongs to the files of shop. The next apply of the files undoes this.";
-    await page.getByRole("button", { name: "Change mode (2 rules)" }).click();
+    const bar = page.getByRole("group", { name: "Selected rules" });
+    await bar.getByRole("button", { name: "Mode of the selected rules" }).click();
+    await page.getByRole("menuitem", { name: "Set to Shadow" }).click();
     await shoot("files-rules");
     await says(page, "Change the mode?", note);
-    const bar = page.getByRole("group", { name: "Selected rules" });
-    await bar.getByRole("button", { name: "Delete" }).click();
+    await bar.getByRole("button", { name: "More actions" }).click();
+    await page.getByRole("menuitem", { name: "Delete" }).click();
     await says(page, "Delete these rules?", note);
 }
 
@@ -106,7 +108,8 @@ async function oneRule(page, shoot) {
     await page.getByText("As in the files of shop").waitFor();
     await shoot("files-rule");
     const note = "This rule belongs to the files of shop. The next apply of the files undoes this.";
-    await page.getByRole("button", { name: "Delete rule" }).click();
+    await page.getByRole("button", { name: "More actions" }).click();
+    await page.getByRole("menuitem", { name: "Delete rule" }).click();
     await says(page, "Delete this rule?", note);
     await page.getByRole("tab", { name: "History" }).click();
     await page.getByText("Revision 1", { exact: true }).click();

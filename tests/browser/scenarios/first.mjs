@@ -115,7 +115,8 @@ async function lookAround(page, shoot) {
 async function deleteAndRevoke(page, shoot) {
     await page.getByRole("link", { name: rule }).click();
     await heading(page, rule);
-    await page.getByRole("button", { name: "Delete rule" }).click();
+    await page.getByRole("button", { name: "More actions" }).click();
+    await page.getByRole("menuitem", { name: "Delete rule" }).click();
     const dialog = page.getByRole("dialog", { name: "Delete this rule?" });
     await dialog.getByLabel(`Type ${rule} to confirm`).fill(rule);
     await shoot("delete-rule");

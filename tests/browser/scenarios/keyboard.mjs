@@ -47,7 +47,7 @@ async function create(page, name) {
     await page.getByRole("dialog", { name: "Review changes" }).getByRole("button", { name: "Publish" }).waitFor();
     await page.keyboard.press("Control+Enter");
     await heading(page, name);
-    await page.getByText("All requests, for each user: 7 per minute (approximate).").first().waitFor();
+    await page.getByText("All requests, for each user: 7 per minute.").first().waitFor();
 }
 
 async function type(page, field, text) {

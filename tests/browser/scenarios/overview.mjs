@@ -273,7 +273,11 @@ async function zoomIn(page, shoot) {
     await page.getByLabel("Compare with").selectOption({ label: "Previous period" });
     await page.waitForURL(/compare=previous/);
     await page.getByText("Compared period").waitFor();
+    await page.getByLabel("Compare with").selectOption({ label: "Day before" });
+    await page.getByText("Changes are against the same time a day before.").waitFor();
     await page.getByLabel("Compare with").selectOption({ label: "No comparison" });
+    await page.getByText("Changes are against the previous period of the same length.").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Zoom out" }).count(), 0, "nothing is zoomed");
     await page.getByRole("button", { name: "Custom" }).click();
     await page.getByLabel("From", { exact: true }).fill("2026-01-02T03:04");
     await page.getByRole("button", { name: "Cancel" }).click();

@@ -104,8 +104,10 @@ async function changesModes(page, shoot) {
     const stale = await ruleNamed("rule-0003");
     await api("PUT", `/tenants/${owner.tenant}/rules/${stale.id}`, body(3), { ...owner, ifMatch: stale.revision });
     await page.getByLabel("Select all rules shown").check();
-    await page.getByLabel("New mode").selectOption({ label: "Shadow: deny nothing, and count what would be denied" });
-    await page.getByRole("button", { name: "Change mode (2 rules)" }).click();
+    const bar = page.getByRole("group", { name: "Selected rules" });
+    await bar.getByText("2 rules selected").waitFor();
+    await bar.getByRole("button", { name: "Mode of the selected rules" }).click();
+    await page.getByRole("menuitem", { name: "Set to Shadow" }).click();
     const dialog = page.getByRole("dialog", { name: "Change the mode?" });
     await dialog.getByText("rule-0003", { exact: true }).waitFor();
     await dialog.getByText("In the last hour: 0 checks, 0 denied.").waitFor();

@@ -115,7 +115,7 @@ pub(super) struct Table {
     pub(super) is_virtual: bool,
     /// The indexes of the visible columns.
     pub(super) columns: Memo<Vec<usize>>,
-    /// The column that sorts the rows and whether in descending order.
+    /// The column that sorts the rows, beyond the last one for none, and whether in descending order.
     pub(super) sort: Memo<(usize, bool)>,
     /// The places of the shown rows, in their order.
     pub(super) order: Memo<Vec<usize>>,
@@ -132,7 +132,7 @@ impl Table {
         nouns: (&'static str, &'static str),
         source: Source,
         view: Binding<TableView>,
-        (selected, is_virtual): (Option<RwSignal<BTreeSet<String>>>, bool),
+        (selected, is_virtual, in_pages): (Option<RwSignal<BTreeSet<String>>>, bool, bool),
     ) -> Self {
         let heads = source.heads;
         let columns = Memo::new(move |_| {
@@ -142,11 +142,13 @@ impl Table {
             let count = heads.with_value(Vec::len);
             view.value.with(|view| (0..count).filter(|at| shows(view, *at)).collect())
         });
+        // Pages come in the order of the server, which the loaded rows keep unless a person sorts them.
+        let default = if in_pages { usize::MAX } else { 0 };
         let sort = Memo::new(move |_| {
             view.value.with(|view| {
                 let named = |head: &Head| head.sorted && head.name == view.sort;
                 let at = heads.with_value(|heads| heads.iter().position(named));
-                at.map_or((0, false), |at| (at, view.descending))
+                at.map_or((default, false), |at| (at, view.descending))
             })
         });
         let order = Memo::new(move |_| source.order.run(sort.get()));

@@ -46,7 +46,7 @@ impl LimitRow {
         Self {
             row,
             variant: 0,
-            algorithm: AlgorithmName::SlidingWindowCounter,
+            algorithm: AlgorithmName::SlidingWindowLog,
             units: "100".to_owned(),
             window: DurationInput { number: "1".to_owned(), unit: Unit::Minutes },
             count_denied: false,

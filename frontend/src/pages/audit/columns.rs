@@ -24,7 +24,12 @@ pub(super) fn columns(names: Names, open: RwSignal<Option<AuditEntry>>) -> Vec<C
             view! { <div class="two-lines" title=text.clone()>{text.clone()}</div> }.into_any()
         })
         .class("text-cell"),
-        Column::text("actor", "Actor", actor).class("actor"),
+        Column::text("actor", "Actor", actor)
+            .cell(move |entry| {
+                let actor = actor(entry);
+                view! { <div class="one-line" title=actor.clone()>{actor.clone()}</div> }.into_any()
+            })
+            .class("actor"),
         Column::new("ip", "IP address", |entry: &AuditEntry| entry.ip.clone().unwrap_or_default())
             .cell(|entry| view! { <code>{entry.ip.clone().unwrap_or_default()}</code> }.into_any())
             .class("ip-cell"),

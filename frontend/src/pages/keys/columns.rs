@@ -15,7 +15,8 @@ use crate::components::submit::SubmitAction;
 use crate::components::table::{ConfirmedCall, Created, RotateButton, time_or_never};
 use crate::components::time::{ExactTime, ExpiryTime};
 use crate::components::toast::Toasts;
-use crate::model::key_requests::{rate, summary};
+use crate::model::key_requests::summary;
+use crate::model::number::grouped;
 use crate::pages::shell::TenantId;
 use crate::session::Session;
 
@@ -51,8 +52,8 @@ pub(super) fn columns(changed: Callback<Option<IssuedKey>>) -> Vec<Column<ApiKey
             .by_number(move |key| ms(key.last_used_at, 0))
             .cell(last_used)
             .class("place-cell"),
-        Column::new("requests", "Requests/s", |key: &ApiKey| {
-            key.requests.as_ref().map(rate).unwrap_or_default()
+        Column::new("requests", "Requests, last hour", |key: &ApiKey| {
+            key.requests.as_ref().map(|requests| requests.last_hour.to_string()).unwrap_or_default()
         })
         .by_number(|key| {
             let last_hour = key.requests.as_ref().map_or(0, |requests| requests.last_hour);
@@ -105,7 +106,7 @@ fn last_used(key: &ApiKey) -> AnyView {
     view! { <div>{time_or_never(key.last_used_at)}{gate}</div> }.into_any()
 }
 
-/// The rate of the last hour, with a sparkline of 24 hours.
+/// The requests of the last hour, with a sparkline of 24 hours.
 fn requests(key: &ApiKey) -> AnyView {
     let Some(requests) = &key.requests else { return ().into_any() };
     let most = requests.hours.iter().copied().max().unwrap_or(0);
@@ -116,7 +117,7 @@ fn requests(key: &ApiKey) -> AnyView {
             </svg>
         }
     });
-    view! { <div class="spark" title=summary(requests)><span>{rate(requests)}</span>{line}</div> }
+    view! { <div class="spark" title=summary(requests)><span>{grouped(requests.last_hour)}</span>{line}</div> }
         .into_any()
 }
 

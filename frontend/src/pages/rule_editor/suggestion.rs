@@ -5,11 +5,14 @@ use std::rc::Rc;
 use futures_util::FutureExt as _;
 use futures_util::lock::Mutex;
 use leptos::prelude::*;
+use weir_domain::time::Timestamp;
 use weir_wire::suggest::{CandidateLimit, SuggestAnswer};
+use weir_wire::time::DateTime;
 
 use crate::api::Api;
+use crate::browser;
 use crate::components::dialog::Drawer;
-use crate::components::feedback::{Empty, remark};
+use crate::components::feedback::{Empty, Warning, remark};
 use crate::components::field::Choice;
 use crate::components::limit_chart::{PlottedLimit, limit_chart};
 use crate::components::remote_data::{fetch_data, show};
@@ -17,7 +20,7 @@ use crate::components::rule_form::{Editor, SuggestLimit};
 use crate::model::duration;
 use crate::model::number::{grouped, share};
 use crate::model::suggestion::{
-    SHARES, WINDOWS_MS, finding, limit_with, question, subjects_share, window_ms,
+    SHARES, WINDOWS_MS, finding, limit_with, question, subjects_share, too_short, window_ms,
 };
 use crate::pages::shell::TenantId;
 
@@ -62,11 +65,13 @@ fn Content(editor: Editor, row: u32, open: RwSignal<bool>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let own_ms = editor.form.with_untracked(|form| window_ms(form, row));
     let (window, share) = (RwSignal::new(own_ms), RwSignal::new(2_usize));
+    let hours = RwSignal::new(24_i64);
     // The tenant's ceiling permits one run at a time, so another choice waits for the run of the previous one.
     let turn = Rc::new(Mutex::new(()));
     let answer = fetch_data(move || {
         let (window_ms, (share, _)) = (window.get(), SHARES[share.get()]);
-        let body = editor.form.with_untracked(|form| question(form, row, window_ms, share));
+        let from = DateTime(Timestamp::from_millis(browser::now_ms() - hours.get() * 3_600_000));
+        let body = editor.form.with_untracked(|form| question(form, row, window_ms, share, from));
         let (tenant, turn) = (tenant.now(), Rc::clone(&turn));
         async move {
             let _turn = turn.lock().await;
@@ -86,6 +91,7 @@ fn Content(editor: Editor, row: u32, open: RwSignal<bool>) -> impl IntoView {
             <div class="row">
                 <Choice label="Limit per" value=window.into() options=windows />
                 <Choice label="It can deny" value=share.into() options=shares />
+                <Choice label="Traffic" value=hours.into() options=[(24, "Last 24 hours"), (1, "Last hour")].map(|(hours, name)| (hours, name.to_owned())).to_vec() />
             </div>
             {show(answer, move |answer| view! { <Found answer editor row window=window.get_untracked() open /> })}
         </div>
@@ -102,6 +108,10 @@ fn Found(
     open: RwSignal<bool>,
 ) -> impl IntoView {
     let text = finding(&answer, window);
+    let short = too_short(&answer);
+    // Nothing recommends a limit that is based on little traffic.
+    let use_class = if short.is_some() { "button" } else { "button primary" };
+    let short = short.map(|text| view! { <Warning><p>{text}</p></Warning> });
     let (suggested, subjects) = (answer.limit, answer.subjects);
     let warnings: Vec<_> = answer.warnings.iter().map(|warning| remark(warning)).collect();
     let plotted = |candidate: &CandidateLimit| PlottedLimit {
@@ -134,6 +144,7 @@ fn Found(
     let lines: Vec<_> = candidates.into_iter().map(line).collect();
     view! {
         <p class="replay-headline" role="status">{text}</p>
+        {short}
         {warnings}
         <p class="note">"Share of subjects that each limit would have denied. Click a point to use that limit."</p>
         {limit_chart(&plotted, suggested, choose)}
@@ -152,7 +163,7 @@ fn Found(
         </details>
         <details><summary class="note">"Accuracy"</summary><p class="note">{answer.with_value(|answer| answer.method.clone())}"."</p></details>
         <div class="actions">
-            <button type="button" class="button primary" on:click=move |_| choose.run(suggested)>"Use "{grouped(suggested)}</button>
+            <button type="button" class=use_class on:click=move |_| choose.run(suggested)>"Use "{grouped(suggested)}</button>
             <button type="button" class="button" on:click=move |_| open.set(false)>"Cancel"</button>
         </div>
     }

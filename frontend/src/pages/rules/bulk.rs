@@ -9,13 +9,15 @@ use weir_wire::tenants::Role;
 use weir_wire::words::Mode;
 
 use super::bulk_mode::{ModeDialog, RuleNames};
+use super::columns::mode_icon;
 use super::duplicate::duplicate;
 use super::state::RuleState;
 use crate::api::Api;
 use crate::browser;
 use crate::components::control_flow::Show;
 use crate::components::dialog::ConfirmTyped;
-use crate::components::field::Choice;
+use crate::components::icon::Icon;
+use crate::components::menu::{Menu, MenuItem};
 use crate::components::owner::note_of_rules;
 use crate::components::require_role::RequireRole;
 use crate::components::toast::Toasts;
@@ -25,11 +27,10 @@ use crate::pages::shell::TenantId;
 /// The bar, shown while rules are selected.
 #[component]
 pub(super) fn BulkBar(state: RuleState) -> impl IntoView {
-    let mode = RwSignal::new(Mode::Shadow);
     let any = Memo::new(move |_| state.selected.with(|selected| !selected.is_empty()));
     let count = move || quantity(state.selected.with(BTreeSet::len), "rule", "rules");
-    let change = move |_| state.ask_mode(untrack(|| state.chosen()), mode.get_untracked());
-    let delete = move |_| state.ask_delete(untrack(|| state.chosen()));
+    let change = move |mode| state.ask_mode(untrack(|| state.chosen()), mode);
+    let delete = move |()| state.ask_delete(untrack(|| state.chosen()));
     let duplicate = duplicate(state);
     let copy = move |_| duplicate.run(untrack(|| state.chosen()));
     let export = move |_| {
@@ -40,13 +41,21 @@ pub(super) fn BulkBar(state: RuleState) -> impl IntoView {
     view! {
         <Show when=move || any.get()>
             <div class="bulk-bar" role="group" aria-label="Selected rules">
+                <p>{count}" selected"</p>
                 <RequireRole role=Role::Editor>
-                    <Choice label="New mode" value=mode.into() options=Mode::choices() />
-                    <button type="button" class="button primary" on:click=change>{move || format!("Change mode ({})", count())}</button>
+                    <Menu label="Mode of the selected rules" class="button" trigger=view! { "Mode"<Icon name="chevron-down" /> }.into_any()>
+                        {Mode::ALL.iter().copied().map(|mode| view! {
+                            <MenuItem icon=mode_icon(mode) text=format!("Set to {}", mode.title()) on_press=move |()| change(mode) />
+                        }).collect::<Vec<_>>()}
+                    </Menu>
                     <button type="button" class="button" on:click=copy>"Duplicate"</button>
-                    <button type="button" class="button danger" on:click=delete>"Delete"</button>
                 </RequireRole>
                 <button type="button" class="button" on:click=export>"Export JSON"</button>
+                <RequireRole role=Role::Editor>
+                    <Menu label="More actions" trigger=view! { <Icon name="ellipsis" /> }.into_any()>
+                        <MenuItem icon="trash-2" text="Delete" danger=true on_press=delete />
+                    </Menu>
+                </RequireRole>
                 <button type="button" class="button plain-button" on:click=move |_| state.selected.set(BTreeSet::new())>"Clear"</button>
             </div>
         </Show>

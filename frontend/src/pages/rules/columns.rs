@@ -46,11 +46,7 @@ pub(super) fn columns(state: RuleState) -> Vec<Column<RuleAnswer>> {
         .cell(matches_cell)
         .class("text-cell"),
         Column::new("limits", "Limits", |rule: &RuleAnswer| limits(&rule.rule))
-            .cell(|rule| {
-                let limits = limits(&rule.rule);
-                view! { <div class="two-lines" title=limits.clone()>{limits.clone()}</div> }
-                    .into_any()
-            })
+            .cell(limits_cell)
             .class("text-cell"),
         Column::new("mode", "Mode", |rule: &RuleAnswer| rule.rule.mode.title().to_owned())
             .by_text(|rule| (rule.rule.mode as u8).to_string())
@@ -148,13 +144,31 @@ fn quantity_of(overrides: u64) -> String {
     quantity(usize::try_from(overrides).unwrap_or(usize::MAX), "override", "overrides")
 }
 
-/// The time of the last change, its author, and whether the files of a set have another rule.
+/// The time of the last change, its author as a tooltip, and whether the files of a set have another rule.
 fn changed_cell(rule: &RuleAnswer) -> AnyView {
-    let by = rule.changed_by.clone().map(|by| {
-        view! { <div class="muted one-line" title=by.clone()>"by "{by.clone()}</div> }
+    let by = rule.changed_by.as_ref().map(|by| {
+        let label = format!("by {by}");
+        view! { <span class="initial" title=label.clone() aria-label=label.clone() role="img">{initial(by)}</span> }
     });
     let files = files_mark(rule.managed_by.as_ref(), rule.edited);
-    view! { <div><RelativeTime at=rule.updated_at />{by}{files}</div> }.into_any()
+    view! { <div class="changed"><RelativeTime at=rule.updated_at />" "{by}</div>{files} }
+        .into_any()
+}
+
+fn initial(name: &str) -> String {
+    name.chars().take(1).flat_map(char::to_uppercase).collect()
+}
+
+/// A chip for each limit.
+fn limits_cell(rule: &RuleAnswer) -> AnyView {
+    let body = &rule.rule;
+    if body.limits.is_empty() || body.action != Action::Limit {
+        return limits(body).into_any();
+    }
+    let chips =
+        body.limits.iter().map(|limit| view! { <span class="badge">{labels::limit(limit)}</span> });
+    view! { <div class="chips two-lines" title=limits(body)>{chips.collect::<Vec<_>>()}</div> }
+        .into_any()
 }
 
 /// The share of denials, with a sparkline.
@@ -211,7 +225,7 @@ pub fn ModeMenu(rule: RuleAnswer, state: RuleState) -> impl IntoView {
         view! {
             <Menu label=label.clone() class="mode-menu" trigger=trigger.into_any()>
                 {Mode::ALL.iter().copied().filter(|one| *one != mode).map(|one| view! {
-                    <MenuItem icon=icon(one) text=format!("Set to {}", one.title()) on_press=move |()| state.ask_mode(vec![rule.get_value()], one) />
+                    <MenuItem icon=mode_icon(one) text=format!("Set to {}", one.title()) on_press=move |()| state.ask_mode(vec![rule.get_value()], one) />
                 }).collect::<Vec<_>>()}
             </Menu>
         }
@@ -220,7 +234,7 @@ pub fn ModeMenu(rule: RuleAnswer, state: RuleState) -> impl IntoView {
     move || if may_change.get() { menu() } else { view! { <ModeBadge mode /> }.into_any() }
 }
 
-const fn icon(mode: Mode) -> &'static str {
+pub(super) const fn mode_icon(mode: Mode) -> &'static str {
     match mode {
         Mode::Enforce => "shield-half",
         Mode::Report => "bell",

@@ -45,8 +45,10 @@ pub(super) fn TryIt(
         };
         // Another subject, whose counter is empty.
         action.run(work, move |mut next| {
-            for value in next.check.attributes.values_mut() {
-                value.push_str("-b");
+            for (name, value) in &mut next.check.attributes {
+                if next.rule.rule.count_by.contains(&name.as_str().into()) {
+                    value.push_str("-b");
+                }
             }
             next.sends = true;
             started_state.try_set(Some(next));

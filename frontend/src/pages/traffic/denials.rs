@@ -30,11 +30,14 @@ pub fn DenialGroups(
     #[prop(default = "Latest denials")] title: &'static str,
     actions: SubjectActions,
 ) -> impl IntoView {
+    let groups = Memo::new(move |_| denial_groups(denials.get()));
+    let all = RwSignal::new(false);
     let rows = move || {
-        let groups = denial_groups(denials.get());
         let row = |group| view! { <GroupRow group names_rules actions /> };
-        groups.into_iter().take(GROUPS_MAX).map(row).collect::<Vec<_>>()
+        let most = if all.get() { GROUPS_MAX } else { GROUPS_FIRST };
+        groups.get().into_iter().take(most).map(row).collect::<Vec<_>>()
     };
+    let count = move || groups.with(Vec::len).min(GROUPS_MAX);
     let none = move || denials.with(Vec::is_empty);
     // The list says nothing about the time before its oldest entry.
     let covered = move || {
@@ -71,6 +74,11 @@ pub fn DenialGroups(
                         <tbody>{rows}</tbody>
                     </table>
                 </TableFrame>
+            </Show>
+            <Show when=move || { !all.get() && count() > GROUPS_FIRST }>
+                <div class="actions">
+                    <button type="button" class="button" on:click=move |_| all.set(true)>"Show all "{count}</button>
+                </div>
             </Show>
         </div>
     }
@@ -145,7 +153,8 @@ fn outcome_badges(shadow: bool, degraded: bool) -> impl IntoView {
     }
 }
 
-/// The most rows of the list.
+/// The rows of the list, at first and at most.
+const GROUPS_FIRST: usize = 5;
 const GROUPS_MAX: usize = 20;
 const GROUP_COLUMNS: &[&str] = &["Last", "Subject", "Rule", "Denials", "Retry"];
 const GROUP_COLUMNS_OF_RULE: &[&str] = &["Last", "Subject", "Denials", "Retry"];

@@ -1,10 +1,11 @@
-//! The totals of the range, compared with the previous period of the same length.
+//! The totals of the range, compared with an earlier one.
 
 use leptos::prelude::*;
 use weir_wire::stats::{Counts, Summary};
 
 use crate::components::control_flow::Show;
 use crate::model::number::{change, compact, grouped, per_second, share};
+use crate::model::time_range::Comparison;
 
 /// A number with its name and a note.
 #[component]
@@ -31,22 +32,25 @@ pub fn Tile(
     }
 }
 
-/// A tile for each outcome; `first` precedes them, and `last` follows.
+/// A tile for each outcome. `first` replaces the average rate, and `last` follows.
 #[component]
 pub fn Totals(
     summary: Signal<Summary>,
+    /// The totals of the time to compare with.
+    earlier: Signal<Option<Counts>>,
+    comparison: Signal<Comparison>,
     #[prop(optional)] first: Option<AnyView>,
     #[prop(optional)] last: Option<AnyView>,
 ) -> impl IntoView {
     let count = move |of: fn(&Counts) -> u64| summary.with(|summary| of(&summary.counts));
+    let change = move |of: fn(&Counts) -> u64| {
+        let before = earlier.get().map(|counts| of(&counts)).filter(|before| *before > 0);
+        let change = before.and_then(|before| change(count(of), before));
+        change.map(|change| format!(" · {change}")).unwrap_or_default()
+    };
     let note = move |of: fn(&Counts) -> u64| {
-        summary.with(|summary| {
-            let (now, before) = (of(&summary.counts), of(&summary.previous));
-            let share = share(now, summary.counts.checks());
-            let change =
-                change(now, before).map(|change| format!(" · {change}")).unwrap_or_default();
-            format!("{share} of checks{change}")
-        })
+        let share = share(count(of), count(Counts::checks));
+        format!("{share} of checks{}", change(of))
     };
     let tile = move |name: &'static str, class: &'static str, of: fn(&Counts) -> u64| {
         let class = move || if count(of) > 0 { class.to_owned() } else { String::new() };
@@ -67,21 +71,20 @@ pub fn Totals(
             per_second(summary.counts.checks(), seconds)
         })
     };
-    let checks = move || {
-        summary.with(|summary| {
-            let (now, before) = (summary.counts.checks(), summary.previous.checks());
-            let change =
-                change(now, before).map(|change| format!(" · {change}")).unwrap_or_default();
-            format!("{} checks{change}", compact(now))
-        })
-    };
-    let average = view! {
-        <Tile name="Checks per second, average" value=Signal::derive(rate) note=Signal::derive(checks) />
+    let checks =
+        move || format!("{} checks{}", compact(count(Counts::checks)), change(Counts::checks));
+    let first = first.unwrap_or_else(|| {
+        view! { <Tile name="Checks per second, average" value=Signal::derive(rate) note=Signal::derive(checks) /> }
+            .into_any()
+    });
+    let against = move || match comparison.get() {
+        Comparison::DayBefore => "the same time a day before",
+        Comparison::WeekBefore => "the same time a week before",
+        Comparison::Nothing | Comparison::Previous => "the previous period of the same length",
     };
     view! {
         <dl class="tiles">
             {first}
-            {average}
             {tile("Allowed", "", |counts| counts.allowed)}
             {tile("Denied", "tile-denied", |counts| counts.denied)}
             <Show when=move || summary.with(|summary| summary.tenant_rate_denied > 0)>
@@ -93,12 +96,14 @@ pub fn Totals(
                 />
             </Show>
             {tile("Would deny (shadow)", "tile-shadow", |counts| counts.shadow_denied)}
-            {tile("Decided without Redis", "tile-degraded", |counts| counts.degraded)}
+            <Show when=move || { count(|counts| counts.degraded) > 0 }>
+                {tile("Decided without Redis", "tile-degraded", |counts| counts.degraded)}
+            </Show>
             <Show when=move || { count(|counts| counts.refunded) > 0 }>
                 {tile("Refunds", "", |counts| counts.refunded)}
             </Show>
             {last}
         </dl>
-        <p class="note">"Changes are against the previous period of the same length."</p>
+        <p class="note">"Changes are against "{against}"."</p>
     }
 }

@@ -51,7 +51,8 @@ pub(super) fn RunResult(
         <section class="stack" aria-labelledby="found-heading">
             <h2 id="found-heading" tabindex="-1">"Result"</h2>
             <p class="replay-headline">{headline}</p>
-            <p class="note">"From "<ExactTime at=answer.from />" to "<ExactTime at=answer.to />", with this rule only."</p>
+            <p class="note">"From "<ExactTime at=answer.from />" to "<ExactTime at=answer.to />"."</p>
+            <p class="note">"Only this rule is replayed. Checks that other rules denied first count here too, so the shares can differ from those of the rule's page."</p>
             <p role="status">{certainty}</p>
             {warnings.collect::<Vec<_>>()}
             <TimeSeries label="Checks" data=Signal::stored(chart) zoom />

@@ -15,7 +15,7 @@ use weir_wire::words::Action;
 
 use super::curve::FoundPoints;
 use super::result::RunResult;
-use crate::api::Api;
+use crate::api::{Api, Problem};
 use crate::browser;
 use crate::components::control_flow::Show;
 use crate::components::feedback::{Empty, Warning};
@@ -44,6 +44,9 @@ struct RunInput {
 const REFRESH: Duration = Duration::from_secs(5);
 /// The time without a change after which a changed rule is replayed.
 const SETTLED: Duration = Duration::from_millis(400);
+
+/// The shortest traffic to choose.
+const SHORTEST: TraceSource = TraceSource::Last(15);
 
 /// The form and the result.
 #[component]
@@ -103,6 +106,15 @@ pub(super) fn Run(
         TraceSource::Last(_) => nothing.get(),
     });
     let sentence = Memo::new(move |_| labels::sentence(&editor.rule()));
+    let too_slow = Memo::new(move |_| {
+        let stopped = |problem: &Problem| problem.is_too_slow();
+        action.problem.with(|problem| problem.as_ref().is_some_and(stopped))
+    });
+    let shorter = move || too_slow.get() && input.from.get() != SHORTEST;
+    let run_shorter = move |_| {
+        input.from.set(SHORTEST);
+        start.run(());
+    };
     let result = move || {
         let before = input.before.get_value();
         answer.get().map(|(answer, rule, body)| {
@@ -121,6 +133,9 @@ pub(super) fn Run(
                 <p class="sentence" aria-live="polite">{sentence}</p>
             </div>
         </SubmitForm>
+        <Show when=shorter>
+            <button type="button" class="button" on:click=run_shorter>"Try the last 15 minutes"</button>
+        </Show>
         {result}
     }
 }
