@@ -6,6 +6,7 @@ pub mod combobox;
 pub mod connection_banner;
 pub mod control_flow;
 pub mod copy;
+pub mod csv_export;
 pub mod data_table;
 pub mod dialog;
 pub mod difference;

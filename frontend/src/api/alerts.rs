@@ -96,10 +96,11 @@ impl Api {
 
     /// One page of the dead letters, newest first.
     pub fn dead_letters(self, tenant: &str, cursor: Option<&str>) -> Answer<Page<DeadLetter>> {
-        let from = cursor
-            .map(|cursor| format!("&cursor={}", encode_component(cursor)))
-            .unwrap_or_default();
-        self.read(format!("/tenants/{tenant}/deferred/failed?limit=20{from}"))
+        let query = cursor.map_or_else(
+            || "20".to_owned(),
+            |cursor| format!("200&cursor={}", encode_component(cursor)),
+        );
+        self.read(format!("/tenants/{tenant}/deferred/failed?limit={query}"))
     }
 
     pub fn retry_deferred(self, tenant: &str, id: &str) -> Answer<()> {

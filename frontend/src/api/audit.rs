@@ -16,11 +16,13 @@ impl Api {
         filter: &[(&'static str, String)],
         cursor: Option<String>,
     ) -> Answer<Page<AuditEntry>> {
-        let mut path = match log {
-            AuditLog::Tenant => format!("/tenants/{tenant}/audit?limit=50"),
-            AuditLog::Mine => "/me/audit?limit=50".to_owned(),
-            AuditLog::Installation => "/operator/audit?limit=50".to_owned(),
+        let path = match log {
+            AuditLog::Tenant => format!("/tenants/{tenant}/audit"),
+            AuditLog::Mine => "/me/audit".to_owned(),
+            AuditLog::Installation => "/operator/audit".to_owned(),
         };
+        let limit = if cursor.is_some() { 200 } else { 50 };
+        let mut path = format!("{path}?limit={limit}");
         let cursor = cursor.map(|cursor| ("cursor", cursor));
         for (name, value) in filter.iter().chain(&cursor) {
             path.extend(["&", name, "=", &encode_component(value)]);

@@ -92,9 +92,22 @@ impl Api {
     }
 
     /// The most recent denials of one rule or of all, and of one namespace or of all (an empty text).
-    pub fn denials(self, tenant: &str, rule: Option<&str>, namespace: &str) -> Answer<Denials> {
-        let mut path = format!("/tenants/{tenant}/stats/denials?limit=100");
-        for (name, value) in [("rule_id", rule.unwrap_or_default()), ("namespace", namespace)] {
+    /// `cursor` continues an earlier page.
+    pub fn denials(
+        self,
+        tenant: &str,
+        rule: Option<&str>,
+        namespace: &str,
+        cursor: Option<&str>,
+    ) -> Answer<Denials> {
+        let limit = if cursor.is_some() { 200 } else { 100 };
+        let mut path = format!("/tenants/{tenant}/stats/denials?limit={limit}");
+        let parameters = [
+            ("rule_id", rule.unwrap_or_default()),
+            ("namespace", namespace),
+            ("cursor", cursor.unwrap_or_default()),
+        ];
+        for (name, value) in parameters {
             if !value.is_empty() {
                 path.extend(["&", name, "=", &browser::encode_component(value)]);
             }

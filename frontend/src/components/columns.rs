@@ -20,8 +20,9 @@ impl<T: 'static> Column<T> {
 
     /// A number by which rows are sorted.
     pub fn number(name: &'static str, title: &'static str, number: fn(&T) -> u64) -> Self {
-        Self::new(name, title, move |row| grouped(number(row)))
+        Self::new(name, title, move |row| number(row).to_string())
             .by_number(move |row| i64::try_from(number(row)).unwrap_or(i64::MAX))
+            .cell(move |row| grouped(number(row)).into_any())
             .class("number")
     }
 

@@ -1,10 +1,12 @@
 //! A list that the server sends in pages: the rows loaded so far, their table, and a button that loads more.
 
+use futures_util::FutureExt as _;
 use leptos::prelude::*;
 use weir_wire::page::Page;
 
 use crate::api::Answer;
 use crate::components::control_flow::Show;
+use crate::components::csv_export::EXPORT_ROWS_MAX;
 use crate::components::data_table::{Column, DataTable, TableOptions};
 use crate::components::feedback::SubmitProblem;
 use crate::components::field::Binding;
@@ -16,6 +18,8 @@ use crate::model::table_view::TableView;
 pub struct Paged<T: Send + Sync + 'static> {
     pub rows: Signal<Vec<T>>,
     pub more: More,
+    /// Fetches the rows that are not loaded, up to the bound of an export.
+    rest: Callback<(), Answer<Vec<T>>>,
 }
 
 /// The rows that are not loaded yet.
@@ -34,7 +38,7 @@ impl<T: Clone + PartialEq + Send + Sync + 'static> Paged<T> {
         first: impl Into<Signal<Page<T>>>,
         next: impl Fn(Option<String>) -> Answer<Page<T>> + Send + Sync + 'static,
     ) -> Self {
-        let first = first.into();
+        let (first, next) = (first.into(), Callback::new(next));
         let Page { data, next_cursor } = first.get_untracked();
         let loaded = RwSignal::new(data);
         let cursor = RwSignal::new(next_cursor);
@@ -49,7 +53,7 @@ impl<T: Clone + PartialEq + Send + Sync + 'static> Paged<T> {
         let action = SubmitAction::new();
         let load = Callback::new(move |()| {
             let asked = firsts.get_value();
-            let page = untrack(|| next(cursor.get_untracked()));
+            let page = untrack(|| next.run(cursor.get_untracked()));
             action.run(page, move |mut page| {
                 if firsts.try_get_value() == Some(asked) {
                     loaded.update(|rows| rows.append(&mut page.data));
@@ -57,9 +61,22 @@ impl<T: Clone + PartialEq + Send + Sync + 'static> Paged<T> {
                 }
             });
         });
+        let rest = Callback::new(move |()| {
+            let (mut cursor, loaded) = (cursor.get_untracked(), loaded.with_untracked(Vec::len));
+            async move {
+                let mut rows = Vec::new();
+                while cursor.is_some() && loaded + rows.len() < EXPORT_ROWS_MAX {
+                    let page = untrack(|| next.run(cursor)).await?;
+                    rows.extend(page.data);
+                    cursor = page.next_cursor;
+                }
+                Ok(rows)
+            }
+            .boxed_local()
+        });
         // Stored, because each cell reads its row, and unchanged rows are not shown anew.
         let rows = Memo::new(move |_| loaded.get()).into();
-        Self { rows, more: More { action, cursor, load } }
+        Self { rows, more: More { action, cursor, load }, rest }
     }
 }
 
@@ -102,7 +119,8 @@ pub fn PagedTable<T>(
 where
     T: Clone + Send + Sync + 'static,
 {
-    let options = TableOptions { partial: Some(paged.more.is_some()), ..options };
+    let (partial, rest) = (Some(paged.more.is_some()), Some(paged.rest));
+    let options = TableOptions { partial, rest, ..options };
     view! {
         <DataTable label nouns rows=paged.rows columns id view options empty />
         {paged.more.button(more)}

@@ -21,8 +21,8 @@ use crate::pages::live::{MinuteSpark, Stream};
 use crate::pages::namespace_filter::NamespaceFilter;
 use crate::pages::shell::TenantId;
 use crate::pages::traffic::{
-    LatestDenials, Tile, TopDenied, TopSubjects, Totals, Traffic, TrafficChart, TrafficFilter,
-    Unmatched, refresh,
+    ExportTop, LatestDenials, Tile, TopDenied, TopSubjects, Totals, Traffic, TrafficChart,
+    TrafficFilter, Unmatched, refresh,
 };
 use changed::{Changed, RULES_COMPARED};
 use checklist::Checklist;
@@ -90,7 +90,10 @@ pub fn Overview() -> impl IntoView {
         <div class="columns">
             <div class="stack">
                 <Changed rules filter traffic />
-                {show_latest_shaped(rules, Skeleton::Card, move |top| view! { <TopDenied title="Top rules by denials" top /> })}
+                {show_latest_shaped(rules, Skeleton::Card, move |top| view! {
+                    <TopDenied title="Top rules by denials" top />
+                    <div class="actions"><ExportTop scope=Signal::derive(move || filter.scope(None)) by="rule" /></div>
+                })}
             </div>
             <TopSubjects traffic />
         </div>

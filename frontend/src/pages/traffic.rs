@@ -1,6 +1,7 @@
 //! The statistics of one rule or of all: totals, a chart, the most denied, and the latest denials.
 
 mod denials;
+mod export;
 mod top_denied;
 mod totals;
 mod unmatched;
@@ -26,6 +27,8 @@ use crate::model::time_range::{Comparison, TimeSelection};
 use crate::pages::shell::TenantId;
 use crate::pages::subject_actions::{SubjectActions, SubjectQuestion};
 pub use denials::{DenialGroups, DenialTable, target};
+use export::ExportDenials;
+pub use export::ExportTop;
 pub use top_denied::{TopDenied, TopNotes};
 pub use totals::{Tile, Totals};
 pub use unmatched::Unmatched;
@@ -46,6 +49,7 @@ pub struct Traffic {
     pub first_shown: Memo<bool>,
     /// Whether the statistics are those of one rule.
     of_rule: bool,
+    scope: Signal<StatsScope>,
 }
 
 /// The traffic that a page shows; cheap to copy.
@@ -107,11 +111,12 @@ impl Traffic {
             subjects: fetch_data(move || api.top(&about(), "subject", 10)),
             denials: fetch_data(move || {
                 let (tenant, rule, namespace) = (tenant.get(), rule.get_value(), namespace.get());
-                api.denials(&tenant, rule.as_deref(), &namespace)
+                api.denials(&tenant, rule.as_deref(), &namespace, None)
             }),
             events: fetch_after(first_shown, move || api.events(&about())),
             first_shown,
             of_rule,
+            scope: Signal::derive(about),
         };
         refresh(time, move || traffic.poll());
         traffic
@@ -171,7 +176,10 @@ pub fn TopSubjects(traffic: Traffic) -> impl IntoView {
             let at = newest.map(|denial| denial.at.0);
             top.with(|top| at.is_some_and(|at| at > top.as_of.0 && at < top.to.0))
         });
-        view! { <TopDenied title="Most denied subjects" top names_rules counting /> }
+        view! {
+            <TopDenied title="Most denied subjects" top names_rules counting />
+            <div class="actions"><ExportTop scope=traffic.scope by="subject" /></div>
+        }
     })
 }
 
@@ -187,5 +195,6 @@ pub fn LatestDenials(traffic: Traffic) -> impl IntoView {
     view! {
         <SubjectQuestion actions />
         {groups}
+        <div class="actions"><ExportDenials scope=traffic.scope /></div>
     }
 }

@@ -79,7 +79,7 @@ async function namesAndLinks(page) {
     const line = page.getByRole("row", { name: "Created override of login for user u-17" });
     const download = page.waitForEvent("download");
     await page.getByRole("button", { name: "View of Audit log" }).click();
-    await page.getByRole("menuitem", { name: "Export loaded rows" }).click();
+    await page.getByRole("menuitem", { name: "Export CSV, up to 10,000 rows" }).click();
     const text = await readFile(await (await download).path(), "utf8");
     assert.match(text, /^Event,Change,Actor,IP address,Time\r\n/);
     assert.match(text, /Created override of login for user u-17/);

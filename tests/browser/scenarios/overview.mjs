@@ -1,5 +1,6 @@
 // Checks sent to both gates appear in real time; a range is zoomed into and read by keyboard.
 import { strict as assert } from "node:assert";
+import { readFile } from "node:fs/promises";
 
 import { api, check, fresh, heading, newcomer, signIn, stack, scenario } from "../steps.mjs";
 
@@ -49,6 +50,7 @@ await scenario("overview", async ({ page, shoot }) => {
     await page.reload();
     await firstSteps(page, ["Create an alert"]);
     await hideFirstSteps(page);
+    await savesLists(page);
     await inTheList(page, shoot);
     await readByKeyboard(page);
     await legend(page);
@@ -76,6 +78,22 @@ async function hideFirstSteps(page) {
     await page.reload();
     await page.getByText(/^Current rules: live on 2 of 2 gates/).waitFor(SLOWLY);
     assert.equal(await steps.count(), 0);
+}
+
+/** The lists are saved as CSV, the log of denials with all of its entries. */
+async function savesLists(page) {
+    const buttons = page.getByRole("button", { name: "Export CSV" });
+    const saved = async (button) => {
+        const download = page.waitForEvent("download");
+        await button.click();
+        return (await readFile(await (await download).path(), "utf8")).trimEnd().split("\r\n");
+    };
+    const rules = await saved(buttons.first());
+    assert.match(rules[0], /^Namespace,Rule,Subject,Checks,Denied,Would deny,/);
+    assert.ok(rules.some((line) => line.startsWith(`default,${name},`)), rules.join());
+    const denials = await saved(buttons.last());
+    assert.match(denials[0], /^Time,Namespace,Rule,Subject,Cost,/);
+    assert.ok(denials.filter((line) => line.includes(`,${name},user u-1,`)).length > 0, denials.join());
 }
 
 /** What a rule denied, and what it would have denied. */

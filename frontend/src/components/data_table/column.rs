@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use leptos::prelude::*;
 
+use crate::api::Answer;
+
 /// Makes something of a row.
 type OfRow<T, R> = Box<dyn Fn(&T) -> R + Send + Sync>;
 
@@ -30,7 +32,9 @@ pub struct TableOptions<T: 'static> {
     pub is_virtual: bool,
     /// The server has rows that are not loaded.
     pub partial: Option<Signal<bool>>,
-    /// Replaces the export of the loaded rows.
+    /// Fetches the rows that are not loaded, for an export.
+    pub rest: Option<Callback<(), Answer<Vec<T>>>>,
+    /// Replaces the export of the rows.
     pub export: Option<Callback<()>>,
 }
 
@@ -51,6 +55,7 @@ impl<T> Default for TableOptions<T> {
             link: None,
             is_virtual: false,
             partial: None,
+            rest: None,
             export: None,
         }
     }

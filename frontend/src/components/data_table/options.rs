@@ -3,11 +3,13 @@
 use leptos::prelude::*;
 
 use super::state::Table;
-use crate::browser;
+use crate::components::csv_export::{EXPORT_ROWS_MAX, save_rows};
+use crate::components::feedback::SubmitProblem;
 use crate::components::icon::Icon;
 use crate::components::menu::{Menu, MenuChoice, MenuItem, MenuSeparator};
 use crate::components::saved_views::{ManageViews, ViewWords, Views};
-use crate::model::csv;
+use crate::components::submit::SubmitAction;
+use crate::model::number::quantity;
 
 /// The menu; `export` replaces the export of the loaded rows.
 #[component]
@@ -19,17 +21,22 @@ pub(super) fn Options(
     let label = table.label.get_value();
     let trigger = view! { <Icon name="columns-3" /> };
     let is_whole = export.is_some();
+    let action = SubmitAction::new();
     let text = Signal::derive(move || {
         let is_partial = !is_whole && partial.is_some_and(|partial| partial.get());
-        let text = if is_partial { "Export loaded rows" } else { "Export CSV" };
-        text.to_owned()
+        if is_partial {
+            format!("Export CSV, up to {}", quantity(EXPORT_ROWS_MAX, "row", "rows"))
+        } else {
+            "Export CSV".to_owned()
+        }
     });
-    let export = export.unwrap_or_else(|| Callback::new(move |()| save(table)));
+    let export = export.unwrap_or_else(|| Callback::new(move |()| save(table, action)));
     let densities =
         [("comfortable", "rows-3", "Comfortable rows"), ("compact", "layers", "Compact rows")];
     let views = Views::of(&slug(&label), SAVED, Callback::new(|()| ()));
     view! {
         <ManageViews views />
+        <SubmitProblem problem=action.problem />
         <Menu label=format!("View of {label}") trigger=trigger.into_any()>
             {views.entries()}
             <MenuSeparator />
@@ -76,18 +83,21 @@ fn choices(table: Table) -> Vec<AnyView> {
         .collect()
 }
 
-/// Saves the shown rows and columns.
-fn save(table: Table) {
+/// Saves the shown columns of the shown rows, and of the rows that are not loaded.
+fn save(table: Table, action: SubmitAction) {
     let heads = table.source.heads.get_value();
     let mut columns = table.columns.get_untracked();
     columns.retain(|column| !heads[*column].title.is_empty());
-    let mut text = String::new();
-    csv::write(columns.iter().map(|column| heads[*column].title), &mut text);
-    for at in table.order.get_untracked() {
-        let cells: Vec<_> =
-            columns.iter().map(|column| table.source.text.run((at, *column))).collect();
-        csv::write(cells.iter().map(String::as_str), &mut text);
-    }
+    let titles: Vec<_> = columns.iter().map(|column| heads[*column].title).collect();
+    let cells = |at: usize| columns.iter().map(move |column| table.source.text.run((at, *column)));
+    let shown = table.order.get_untracked().into_iter();
+    let mut rows: Vec<Vec<String>> = shown.map(|at| cells(at).collect()).collect();
     let name = slug(&table.label.get_value());
-    browser::save_file(&format!("{name}.csv"), "text/csv", &text);
+    match table.source.rest {
+        None => save_rows(&name, &titles, &rows),
+        Some(rest) => action.run(rest.run(columns), move |more| {
+            rows.extend(more);
+            save_rows(&name, &titles, &rows);
+        }),
+    }
 }

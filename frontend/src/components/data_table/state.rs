@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use futures_util::{FutureExt as _, TryFutureExt as _};
 use leptos::prelude::*;
 
 use super::column::{Column, Head, TableOptions};
+use crate::api::Answer;
 use crate::components::field::Binding;
 use crate::components::theme::Appearance;
 use crate::model::table_view::TableView;
@@ -25,6 +27,8 @@ pub(super) struct Source {
     pub(super) cell: Callback<(usize, usize), AnyView>,
     /// The text of a row's cell.
     pub(super) text: Callback<(usize, usize), String>,
+    /// The texts of some cells of the rows that are not loaded.
+    pub(super) rest: Option<Callback<Vec<usize>, Answer<Vec<Vec<String>>>>>,
     pub(super) group: Option<Callback<usize, String>>,
     pub(super) link: Option<Callback<usize, String>>,
 }
@@ -64,6 +68,16 @@ impl Source {
                 None => (column.text)(&row).into_any(),
             }
         };
+        let rest = options.rest.map(|rest| {
+            let columns = columns.clone();
+            Callback::new(move |exported: Vec<usize>| {
+                let (columns, rows) = (columns.clone(), rest.run(()));
+                let cells = move |row: &T| {
+                    exported.iter().map(|column| (columns[*column].text)(row)).collect::<Vec<_>>()
+                };
+                rows.map_ok(move |rows| rows.iter().map(cells).collect()).boxed_local()
+            })
+        });
         let shown = options.shown;
         let order = move |(column, descending): (usize, bool)| {
             let mut places = match shown {
@@ -89,6 +103,7 @@ impl Source {
             order: Callback::new(order),
             cell: Callback::new(cell),
             text: Callback::new(text),
+            rest,
             group: options.group.map(of_row),
             link: options.link.map(of_value),
         }

@@ -1,5 +1,7 @@
 //! The table of alerts.
 
+use futures_util::FutureExt as _;
+use futures_util::future::ready;
 use leptos::prelude::*;
 use weir_wire::alerts::Alert;
 use weir_wire::tenants::Role;
@@ -10,6 +12,7 @@ use super::state::AlertsState;
 use super::webhook_form::kind_label;
 use crate::api::Api;
 use crate::components::control_flow::Show;
+use crate::components::csv_export::ExportCsv;
 use crate::components::feedback::{Empty, SubmitProblem};
 use crate::components::owner::files_mark;
 use crate::components::require_role::RequireRole;
@@ -34,6 +37,7 @@ pub(super) fn alert_table(
         }
         .into_any();
     }
+    let mut lines = Vec::new();
     let rows: Vec<_> = alerts
         .into_iter()
         .map(|alert| {
@@ -44,14 +48,20 @@ pub(super) fn alert_table(
             let sends_to =
                 sends_to.map(|webhook| format!("{} ({})", webhook.name, kind_label(webhook.kind)));
             let sends_to = sends_to.collect::<Vec<_>>().join(", ");
+            let fired = alert.fired_at.map(DateTime::text).unwrap_or_default();
+            lines.push(vec![alert.body.name.clone(), says.clone(), sends_to.clone(), fired]);
             row(alert, says, sends_to, state)
         })
         .collect();
+    let lines = Callback::new(move |()| ready(Ok(lines.clone())).boxed_local());
     view! {
-        <ObjectTable label="Alerts" columns=&["Name", "Preview", "Sends to", "Last fired"]>{rows}</ObjectTable>
+        <ObjectTable label="Alerts" columns=COLUMNS>{rows}</ObjectTable>
+        <div class="actions"><ExportCsv name="alerts".to_owned() titles=COLUMNS rows=lines note="All alerts" /></div>
     }
     .into_any()
 }
+
+const COLUMNS: &[&str] = &["Name", "Preview", "Sends to", "Last fired"];
 
 fn row(alert: Alert, says: String, sends_to: String, state: AlertsState) -> AnyView {
     let (id, name) = (alert.id.clone(), alert.body.name.clone());

@@ -29,7 +29,7 @@ async fn load(api: Api, tenant: String) -> KnownAttributes {
     let (rules, top, denials) = futures_util::future::join3(
         api.some_rules(&tenant),
         api.top(&day, "subject", SUBJECTS),
-        api.denials(&tenant, None, ""),
+        api.denials(&tenant, None, "", None),
     )
     .await;
     let mut seen = KnownAttributes::default();

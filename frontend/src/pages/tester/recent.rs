@@ -27,7 +27,7 @@ pub(super) fn Recent() -> impl IntoView {
 #[component]
 fn Denials() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let denials = fetch_data(move || api.denials(&tenant.get(), None, ""));
+    let denials = fetch_data(move || api.denials(&tenant.get(), None, "", None));
     show(denials, move |denials| {
         let lines: Vec<_> = distinct_subjects(denials.data).into_iter().map(row).collect();
         if lines.is_empty() {
