@@ -20,7 +20,7 @@ use crate::pages::{
     Accept, Alerts, Audit, Confirm, DeferredJobs, Forgot, Gates, Home, Keys, Live, Members,
     NewRule, NotFound, NotFoundInside, Operator, OperatorGates, Overrides, Overview, Proxies,
     Reset, RuleEditor, RulePage, Rules, Settings, Shell, SignIn, SignUp, Start, Subjects, Tenants,
-    Tester, UndoneChanges, WhatIf, Why,
+    Tester, UndoneChanges, Usage, WhatIf, Why,
 };
 use crate::session::{Session, SessionState, SignOutReason};
 
@@ -73,6 +73,7 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("what-if") view=WhatIf />
                     <Route path=path!("why/:request") view=Why />
                     <Route path=path!("proxies") view=Proxies />
+                    <Route path=path!("usage") view=Usage />
                     <Route path=path!("alerts") view=Alerts />
                     <Route path=path!("deferred") view=DeferredJobs />
                     <Route path=path!("keys") view=Keys />

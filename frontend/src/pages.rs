@@ -37,6 +37,7 @@ mod subjects;
 mod tenants;
 mod tester;
 mod traffic;
+mod usage;
 mod what_if;
 mod why;
 
@@ -45,7 +46,7 @@ pub use home::Home;
 pub use lazy::{
     Alerts, Audit, Confirm, DeferredJobs, Forgot, Gates, Keys, Live, Members, NewRule, Operator,
     OperatorGates, Overrides, Overview, Proxies, Reset, RuleEditor, RulePage, Rules, Settings,
-    Subjects, Tester, WhatIf, Why,
+    Subjects, Tester, Usage, WhatIf, Why,
 };
 pub use not_found::{NotFound, NotFoundInside};
 pub use published::UndoneChanges;

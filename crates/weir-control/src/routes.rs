@@ -168,6 +168,7 @@ fn stats() -> OpenApiRouter<ControlState> {
         .routes(routes!(rules::segments::segments))
         .routes(routes!(stats::summary::summary))
         .routes(routes!(stats::top::top))
+        .routes(routes!(stats::usage::list))
         .routes(routes!(stats::denials::list))
         .routes(routes!(stats::denied_request::read))
         .routes(routes!(stats::events::list))

@@ -17,6 +17,7 @@ pub(crate) mod rules;
 pub(crate) mod series;
 pub(crate) mod summary;
 pub(crate) mod top;
+pub(crate) mod usage;
 
 /// The time of the statistics.
 #[derive(Debug, Clone, Copy, Default, Deserialize, IntoParams)]

@@ -23,6 +23,7 @@ pub mod overrides;
 pub mod page;
 pub mod problem;
 pub mod profiles;
+pub mod quota_usage;
 pub mod recorded_checks;
 pub mod replicas;
 pub mod reservations;

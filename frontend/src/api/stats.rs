@@ -1,5 +1,6 @@
 //! Statistics.
 
+use weir_wire::quota_usage::QuotaUsagePage;
 use weir_wire::stats::{
     Denials, DeniedRequest, Events, RuleSegments, RulesSeries, Series, Summary, Top,
 };
@@ -66,6 +67,22 @@ impl Api {
             "/tenants/{}/stats/top?by=subject&order={order}&limit={most}&{query}",
             about.tenant
         );
+        self.read(path)
+    }
+
+    /// One page of what subjects have used of their quotas; an empty namespace is all.
+    pub fn quota_usage(
+        self,
+        tenant: &str,
+        namespace: &str,
+        cursor: Option<String>,
+    ) -> Answer<QuotaUsagePage> {
+        let mut path = format!("/tenants/{tenant}/usage?limit=200");
+        for (name, value) in [("namespace", namespace), ("cursor", &cursor.unwrap_or_default())] {
+            if !value.is_empty() {
+                path.extend(["&", name, "=", &browser::encode_component(value)]);
+            }
+        }
         self.read(path)
     }
 

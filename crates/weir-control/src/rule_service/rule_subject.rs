@@ -73,7 +73,7 @@ impl RuleSubject {
     }
 
     /// The charge of the subject, if limits apply to it. The conditions of the rule are ignored.
-    fn charge(&self) -> Option<RuleCharge> {
+    pub(crate) fn charge(&self) -> Option<RuleCharge> {
         let limited = self.action() == Action::Limit;
         let exception = self.exception.as_ref();
         limited.then(|| charge_of(&self.active, &self.spread_by, &self.values, exception))

@@ -87,6 +87,7 @@ pub(super) fn table() -> BTreeMap<&'static str, For> {
         ("rules_segments", For::Members(Viewer)),
         ("stats_summary", For::Members(Viewer)),
         ("stats_top", For::Members(Viewer)),
+        ("usage_list", For::Members(Viewer)),
         ("stats_denials", For::Members(Viewer)),
         ("stats_denied_request", For::Members(Viewer)),
         ("stats_events", For::Members(Viewer)),

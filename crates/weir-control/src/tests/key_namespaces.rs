@@ -70,6 +70,7 @@ fn table() -> BTreeMap<&'static str, Restricted> {
         ("stats_summary", ToCounted),
         ("stats_top", ToCounted),
         ("subjects_near_limit", ToCounted),
+        ("usage_list", ToCounted),
         ("stats_denials", ToCounted),
         ("stats_denied_request", ToFound),
         ("recorded_read", ToCounted),

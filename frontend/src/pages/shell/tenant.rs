@@ -49,6 +49,7 @@ pub(super) const GROUPS: [(&str, &[Page]); 5] = [
             page("overview", "Overview", "layout-dashboard"),
             page("live", "Live", "zap"),
             page("subjects", "Subjects", "crosshair"),
+            page("usage", "Usage", "activity"),
             page("alerts", "Alerts", "bell"),
             page("deferred", "Deferred jobs", "clock"),
         ],
