@@ -11,6 +11,7 @@ use crate::browser;
 use crate::components::connection_banner::ConnectionBanner;
 use crate::components::feedback::ProblemPanel;
 use crate::components::rule_form::DraftTransfer;
+use crate::components::saved_views::SharedViews;
 use crate::components::theme::Appearance;
 use crate::components::time::Clock;
 use crate::components::time_range::SharedTime;
@@ -41,6 +42,7 @@ pub fn App() -> impl IntoView {
     provide_context(api);
     provide_context(DraftTransfer::new());
     provide_context(SharedTime::new());
+    provide_context(SharedViews::new());
     provide_context(PendingQuery::new());
     provide_context(UndoneChanges::new());
     view! {

@@ -64,6 +64,7 @@ mod specs;
 mod tenant_limiter;
 mod tokens;
 mod usage;
+mod views;
 
 pub use alerting::{deliver, watch};
 pub use housekeeping::{keep_statistics, run_housekeeping};

@@ -9,7 +9,7 @@ use crate::state::ControlState;
 use crate::{
     alerts, api_keys, apply, audit, ceilings, deferred, health, invitations, me, members, metrics,
     namespaces, operator, overrides, profiles, replicas, rules, search, sessions, simulate, stats,
-    subjects, tenants, tester, webhooks,
+    subjects, tenants, tester, views, webhooks,
 };
 
 /// The operations below `/api/v1`.
@@ -78,6 +78,7 @@ fn tenants() -> OpenApiRouter<ControlState> {
         .routes(routes!(tenants::list, tenants::create::create))
         .routes(routes!(tenants::read, tenants::update::update, tenants::delete))
         .routes(routes!(ceilings::read))
+        .routes(routes!(views::read, views::update))
 }
 
 fn members() -> OpenApiRouter<ControlState> {

@@ -41,5 +41,6 @@ mod support;
 mod tenants;
 mod tester;
 mod usage;
+mod views;
 mod webhook_kinds;
 mod webhooks;

@@ -60,6 +60,7 @@ mod top_subjects;
 mod tx;
 mod usage;
 mod users;
+mod views;
 mod webhooks;
 
 pub use accounts::{AccountRow, Accounts};
@@ -130,6 +131,7 @@ pub use top_subjects::{
 pub use tx::{Scope, Tx};
 pub use usage::{RedisUsage, Usage, UsageFilter, UsageRow};
 pub use users::{NewUser, UserRow, Users};
+pub use views::{Views, ViewsRow};
 pub use webhooks::{
     NewWebhook, PreviousSecret, WebhookHealth, WebhookRotation, WebhookRow, WebhookTarget,
     WebhookWrite, Webhooks,

@@ -43,6 +43,7 @@ use crate::tenants::Tenants;
 use crate::top_subjects::TopSubjects;
 use crate::usage::Usage;
 use crate::users::Users;
+use crate::views::Views;
 use crate::webhooks::Webhooks;
 
 /// The rows that a transaction can see.
@@ -257,6 +258,11 @@ impl Tx {
     /// Overrides of rules for single subjects.
     pub fn overrides(&mut self) -> Overrides<'_> {
         Overrides::new(&mut self.inner)
+    }
+
+    /// The views of lists that members share.
+    pub fn views(&mut self) -> Views<'_> {
+        Views::new(&mut self.inner)
     }
 
     /// Namespaces and their settings.

@@ -40,6 +40,7 @@ pub mod tenants;
 pub mod tester;
 pub mod time;
 pub mod usage;
+pub mod views;
 pub mod webhooks;
 pub mod words;
 pub mod wrong_type;

@@ -7,6 +7,7 @@ use weir_wire::page::Page;
 use weir_wire::replicas::{Replicas, Rollouts};
 use weir_wire::tenants::{CreateTenant, DeleteTenant, Enforcement, Tenant, UpdateTenant};
 use weir_wire::tester::TestAnswer;
+use weir_wire::views::{ViewsAnswer, ViewsBody};
 
 use super::request::Call;
 use super::{Answer, Api};
@@ -49,6 +50,18 @@ impl Api {
     ) -> Answer<NamespaceAnswer> {
         let path = format!("/tenants/{tenant}/namespaces/{}", before.name);
         self.call(Call::new(Method::PUT, path).if_match(before.revision).body(body))
+    }
+
+    /// The views of lists that the members share.
+    pub fn views(self, tenant: &str) -> Answer<ViewsAnswer> {
+        self.read(format!("/tenants/{tenant}/views"))
+    }
+
+    /// Replaces the views if their revision is still current; fails with `stale` otherwise.
+    pub fn set_views(self, tenant: &str, views: ViewsAnswer) -> Answer<ViewsAnswer> {
+        let ViewsAnswer { views, revision } = views;
+        let call = Call::new(Method::PUT, format!("/tenants/{tenant}/views"));
+        self.call(call.if_match(revision).body(&ViewsBody { views }))
     }
 
     pub fn replicas(self, tenant: &str) -> Answer<Replicas> {

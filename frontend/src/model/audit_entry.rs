@@ -29,6 +29,7 @@ pub fn sentence(entry: &AuditEntry, name: &dyn Fn(&str) -> Option<String>) -> St
         "rule.revert" => "reverted rule",
         "rule.delete" => "deleted rule",
         "namespace.update" => "changed namespace",
+        "views.update" => return "changed the saved views".to_owned(),
         "override.create" => "created override",
         "override.update" => "changed override",
         "override.delete" => "deleted override",

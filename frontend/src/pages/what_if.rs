@@ -71,7 +71,7 @@ pub fn WhatIf() -> impl IntoView {
 const SAVED: ViewWords = ViewWords {
     title: "Saved runs",
     one: "run",
-    hint: "The rule, its changed limits and the time of the traffic. This browser stores it.",
+    hint: "The rule, its changed limits and the time of the traffic. All members can use it.",
 };
 
 /// The rules of a namespace, or all.

@@ -135,7 +135,7 @@ async function view(page, shoot) {
     assert.equal(await page.getByRole("columnheader", { name: "Matches" }).count(), 0);
 }
 
-/** A view has a name and can be chosen again; the browser stores it. */
+/** A view has a name and can be chosen again; the tenant stores it. */
 async function savesViews(page, shoot) {
     const menu = page.getByRole("button", { name: "View of Rules" });
     const dialog = page.getByRole("dialog", { name: "Saved views" });
@@ -144,11 +144,14 @@ async function savesViews(page, shoot) {
     const { search } = new URL(page.url());
     await menu.click();
     await page.getByRole("menuitem", { name: "Save or delete views…" }).click();
-    await dialog.getByLabel("Name of the current view").fill("x".repeat(61));
-    await dialog.getByText("must be at most 60 characters").waitFor();
+    await dialog.getByLabel("Name of the current view").fill("x".repeat(65));
+    await dialog.getByText("must be at most 64 characters").waitFor();
     await dialog.getByLabel("Name of the current view").fill("Jobs, compact");
     await shoot("tables-save-view");
     await dialog.getByRole("button", { name: "Save view" }).click();
+    await dialog.waitFor({ state: "hidden" });
+    const { views } = await api("GET", `${home}/views`, undefined, owner);
+    assert.deepEqual(views.map(({ list, name }) => [list, name]), [["rules", "Jobs, compact"]]);
     await page.goto(`${stack.baseUrl}/t/${owner.tenant}/rules`);
     await page.getByText("4 rules", { exact: true }).waitFor();
     await menu.click();
@@ -160,7 +163,9 @@ async function savesViews(page, shoot) {
     const query = (text) => [...new URLSearchParams(text)].sort();
     assert.deepEqual(query(new URL(page.url()).search), query(search));
     await page.getByRole("menuitem", { name: "Save or delete views…" }).click();
-    await dialog.getByRole("button", { name: "Delete the view Jobs, compact" }).click();
+    const remove = dialog.getByRole("button", { name: "Delete the view Jobs, compact" });
+    await remove.click();
+    await remove.waitFor({ state: "detached" });
     await dialog.getByRole("button", { name: "Close" }).click();
     await menu.click();
     await page.getByRole("menuitem", { name: "Export CSV" }).waitFor();

@@ -41,6 +41,8 @@ pub(super) fn table() -> BTreeMap<&'static str, For> {
         ("tenants_create", For::People),
         ("ceilings_read", For::Members(Viewer)),
         ("tenants_read", For::Members(Viewer)),
+        ("views_read", For::Members(Viewer)),
+        ("views_update", For::Members(Editor)),
         ("tenants_update", For::Members(Admin)),
         ("tenants_delete", For::Members(Owner)),
         ("invitations_accept", For::People),

@@ -31,7 +31,9 @@ enum Restricted {
 }
 
 /// The operations that concern the whole tenant.
-const OF_TENANT: [&str; 20] = [
+const OF_TENANT: [&str; 22] = [
+    "views_read",
+    "views_update",
     "ceilings_read",
     "invitations_list",
     "members_list",

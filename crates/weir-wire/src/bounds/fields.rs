@@ -33,6 +33,7 @@ use crate::overrides::{BULK_OVERRIDES_MAX, REASON_CHARS_MAX};
 use crate::reservations::RESERVATION_CHARS_MAX;
 use crate::simulate::TRACE_BYTES_MAX;
 use crate::tester::INSPECT_MAX;
+use crate::views::{VIEW_BYTES_MAX, VIEW_NAME_CHARS_MAX, VIEW_PARAMETERS_MAX, VIEWS_MAX};
 
 /// Most characters of the name of a time zone.
 pub(super) const ZONE_CHARS_MAX: usize = 64;
@@ -43,6 +44,7 @@ pub(super) fn fields() -> Vec<(&'static str, &'static str, Value)> {
     fields.extend(rule_fields());
     fields.extend(control_fields());
     fields.extend(limit_fields());
+    fields.extend(view_fields());
     fields.extend(profile_fields());
     fields.extend(alert_fields());
     fields.extend(other_fields());
@@ -116,6 +118,20 @@ fn control_fields() -> Vec<(&'static str, &'static str, Value)> {
         ("VariantBody", "limits", limits),
         ("ScheduleBody", "zone", json!({ "minLength": 1, "maxLength": ZONE_CHARS_MAX })),
         ("ScheduleBody", "weekly", json!({ "items": entry, "maxItems": WEEKLY_MAX })),
+    ]
+}
+
+fn view_fields() -> Vec<(&'static str, &'static str, Value)> {
+    let text = json!({ "type": "string", "maxLength": VIEW_BYTES_MAX, "pattern": "^[^\\u0000]*$" });
+    let query = json!({
+        "maxProperties": VIEW_PARAMETERS_MAX, "additionalProperties": text, "propertyNames": text,
+    });
+    let name = json!({ "minLength": 1, "maxLength": VIEW_NAME_CHARS_MAX, "pattern": TITLE });
+    vec![
+        ("ViewsBody", "views", json!({ "maxItems": VIEWS_MAX })),
+        ("SavedView", "list", json!({ "pattern": "^[a-z0-9-]{1,64}$" })),
+        ("SavedView", "name", name),
+        ("SavedView", "query", query),
     ]
 }
 

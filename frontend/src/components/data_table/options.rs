@@ -38,8 +38,7 @@ pub(super) fn Options(
         <ManageViews views />
         <SubmitProblem problem=action.problem />
         <Menu label=format!("View of {label}") trigger=trigger.into_any()>
-            {views.entries()}
-            <MenuSeparator />
+            {separated(views.entries())}
             {choices(table)}
             <MenuSeparator />
             {densities.map(|(name, icon, label)| {
@@ -60,10 +59,16 @@ pub(super) fn Options(
 const SAVED: ViewWords = ViewWords {
     title: "Saved views",
     one: "view",
-    hint: "Columns, density, order and filter. This browser stores it.",
+    hint: "Columns, density, order and filter. All members can use it.",
 };
 
-/// A name of storage and files, such as `api-keys`.
+/// The entries and a separator, if there are any.
+fn separated(entries: Vec<AnyView>) -> AnyView {
+    let separator = (!entries.is_empty()).then(|| view! { <MenuSeparator /> });
+    view! { {entries}{separator} }.into_any()
+}
+
+/// A name of views and files, such as `api-keys`.
 fn slug(label: &str) -> String {
     label.to_lowercase().replace(' ', "-")
 }
