@@ -1,6 +1,10 @@
 //! The units left of a limit.
 
 use weir_wire::check::LimitAnswer;
+use weir_wire::limits::AlgorithmName;
+
+use crate::model::duration::{about, period, short};
+use crate::model::number::per_second;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Headroom {
@@ -29,11 +33,59 @@ impl Headroom {
     }
 }
 
+/// The time of a limit, after the name of its algorithm: `, 10 per second`, ` per month, resets in 3 d`.
+pub fn per(limit: &LimitAnswer) -> String {
+    let window_ms = limit.window_ms;
+    let refill = |word: &str| match limit.limit.saturating_mul(1_000) {
+        units if units >= window_ms => format!(", {} per second", per_second(units, window_ms)),
+        _ => format!(", {word} in {}", short(window_ms)),
+    };
+    let resets = limit.reset_after_ms.map(|ms| format!(", resets in {}", about(ms)));
+    match limit.algorithm {
+        AlgorithmName::Concurrency => format!(", leases of {}", about(window_ms)),
+        AlgorithmName::TokenBucket => refill("refilled"),
+        AlgorithmName::LeakyBucket => refill("drained"),
+        // A period is an hour shorter or longer where the clocks change.
+        AlgorithmName::Quota => match (window_ms + DAY_MS / 2) / DAY_MS {
+            0 => String::new(),
+            1 => format!(" per day{}", resets.unwrap_or_default()),
+            7 => format!(" per week{}", resets.unwrap_or_default()),
+            28..=31 => format!(" per month{}", resets.unwrap_or_default()),
+            _ => format!(" per year{}", resets.unwrap_or_default()),
+        },
+        _ => format!(" per {}", period(window_ms)),
+    }
+}
+
+const DAY_MS: u64 = 86_400_000;
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn the_time_of_a_limit_is_that_of_its_rule() {
+        let of = |algorithm: &str, limit: u64, window_ms: u64| {
+            let limit: LimitAnswer = serde_json::from_value(json!({
+                "rule": "r", "rule_id": "rule_1", "algorithm": algorithm, "mode": "enforce", "allowed": true,
+                "limit": limit, "remaining": 1, "window_ms": window_ms, "reset_after_ms": 259_200_000,
+                "retry_after_ms": 0, "delay_ms": 0
+            }))
+            .expect("a limit");
+            per(&limit)
+        };
+        let november_in_berlin = 30 * DAY_MS;
+        let october_in_berlin = 31 * DAY_MS + 3_600_000;
+        assert_eq!(of("quota", 10, november_in_berlin), " per month, resets in 3 d");
+        assert_eq!(of("quota", 10, october_in_berlin), " per month, resets in 3 d");
+        assert_eq!(of("quota", 10, 365 * DAY_MS), " per year, resets in 3 d");
+        assert_eq!(of("quota", 10, 0), "");
+        assert_eq!(of("token_bucket", 15, 1_500), ", 10 per second");
+        assert_eq!(of("leaky_bucket", 10, 60_000), ", drained in 1 min");
+        assert_eq!(of("fixed_window", 10, 60_000), " per minute");
+    }
 
     #[test]
     fn full_means_that_nothing_is_left() {

@@ -5,7 +5,6 @@ use std::cmp::Reverse;
 use leptos::prelude::*;
 use leptos_router::components::A;
 use weir_wire::check::LimitAnswer;
-use weir_wire::limits::AlgorithmName;
 use weir_wire::overrides::OverrideAnswer;
 use weir_wire::subjects::{InspectSubjectAnswer, SubjectOfRule};
 use weir_wire::tenants::Role;
@@ -23,8 +22,8 @@ use crate::components::remote_data::RemoteData;
 use crate::components::require_role::RequireRole;
 use crate::components::time::RelativeTime;
 use crate::model::denied_by::denials_of;
-use crate::model::duration::{about, period, short};
-use crate::model::headroom::Headroom;
+use crate::model::duration::about;
+use crate::model::headroom::{Headroom, per};
 use crate::model::number::grouped;
 use crate::model::override_labels;
 use crate::model::subject_action::{RuleSubject, TIMES_S, time};
@@ -176,12 +175,7 @@ pub(super) fn meter(limit: &LimitAnswer) -> impl IntoView + use<> {
         Some(wait_ms) => format!("Denied, retry in {}", about(wait_ms)),
         None => "Denied".to_owned(),
     });
-    let per = match limit.algorithm {
-        AlgorithmName::Concurrency => format!(", leases of {}", about(limit.window_ms)),
-        AlgorithmName::TokenBucket => format!(", refilled in {}", short(limit.window_ms)),
-        AlgorithmName::LeakyBucket => format!(", drained in {}", short(limit.window_ms)),
-        _ => format!(" per {}", period(limit.window_ms)),
-    };
+    let per = per(limit);
     let bar = headroom.left.map(|_| {
         let width = format!("{}%", headroom.used_percent);
         let class = format!("meter-fill {}", headroom.class());
