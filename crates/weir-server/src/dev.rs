@@ -1,6 +1,7 @@
 //! `weir dev`: a whole installation on this machine. It needs no setup, and it stops everything that it started.
 
 mod addresses;
+mod admin;
 mod demo;
 mod greeting;
 mod private_file;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::addresses::Addresses;
+use super::admin::{Admin, text};
 use super::private_file::write_private;
 use crate::user::random_password;
 
@@ -56,9 +57,10 @@ pub async fn prepare(
             demo
         }
     };
+    let peek = json!({ "namespace": "api", "mode": "peek", "attributes": { "user": "ready", "route": "/login" } });
     let ready = async {
         for gate in &addresses.gates {
-            until_ready(&client, gate, &demo).await;
+            until_ready(&client, gate, &demo.api_key, &peek).await;
         }
     };
     if tokio::time::timeout(deadline, ready).await.is_err() {
@@ -68,39 +70,47 @@ pub async fn prepare(
 }
 
 async fn make(client: &Client, control: &str) -> anyhow::Result<Demo> {
+    let mut admin = Admin { client, control, token: None };
     let password = random_password();
-    let api = |path: &str| format!("{control}/api/v1{path}");
     let body = json!({ "email": EMAIL, "password": password, "tenant_name": "Demo" });
-    let signed_up = post(client, &api("/auth/signup"), None, &body).await?;
-    let token = text(&signed_up, "/access_token")?;
+    let signed_up = admin.post("/auth/signup", &body).await?;
+    admin.token = Some(text(&signed_up, "/access_token")?);
     let tenant = text(&signed_up, "/tenant/id")?;
     for rule in rules() {
-        post(client, &api(&format!("/tenants/{tenant}/rules")), Some(&token), &rule).await?;
+        admin.post(&format!("/tenants/{tenant}/rules"), &rule).await?;
     }
-    let api_key = key(client, control, &tenant, &token).await?;
+    let api_key = key(&admin, &tenant).await?;
     Ok(Demo { email: EMAIL.to_owned(), password, tenant, api_key, writes: true })
 }
 
 /// The demo of an older data folder, with a key that also writes.
 async fn with_new_key(client: &Client, control: &str, demo: Demo) -> anyhow::Result<Demo> {
-    let body = json!({ "email": demo.email, "password": demo.password });
-    let login = post(client, &format!("{control}/api/v1/auth/login"), None, &body).await?;
-    let token = text(&login, "/access_token")?;
-    let api_key = key(client, control, &demo.tenant, &token).await?;
+    let admin = sign_in(client, control, &demo).await?;
+    let api_key = key(&admin, &demo.tenant).await?;
     Ok(Demo { api_key, writes: true, ..demo })
 }
 
-async fn key(client: &Client, control: &str, tenant: &str, token: &str) -> anyhow::Result<String> {
-    let url = format!("{control}/api/v1/tenants/{tenant}/keys");
-    let body = json!({ "name": "demo", "scopes": KEY_SCOPES });
-    text(&post(client, &url, Some(token), &body).await?, "/secret")
+/// The admin API with the credentials of the demo's account.
+pub async fn sign_in<'a>(
+    client: &'a Client,
+    control: &'a str,
+    demo: &Demo,
+) -> anyhow::Result<Admin<'a>> {
+    let admin = Admin { client, control, token: None };
+    let body = json!({ "email": demo.email, "password": demo.password });
+    let login = admin.post("/auth/login", &body).await?;
+    Ok(Admin { token: Some(text(&login, "/access_token")?), ..admin })
 }
 
-/// Waits until a gate accepts the demo's key and reaches Redis.
-async fn until_ready(client: &Client, gate: &str, demo: &Demo) {
-    let peek = json!({ "namespace": "api", "mode": "peek", "attributes": { "user": "ready", "route": "/login" } });
+async fn key(admin: &Admin<'_>, tenant: &str) -> anyhow::Result<String> {
+    let body = json!({ "name": "demo", "scopes": KEY_SCOPES });
+    text(&admin.post(&format!("/tenants/{tenant}/keys"), &body).await?, "/secret")
+}
+
+/// Waits until a gate accepts a key and reaches Redis.
+pub async fn until_ready(client: &Client, gate: &str, api_key: &str, peek: &Value) {
     loop {
-        let asked = client.post(format!("{gate}/check")).bearer_auth(&demo.api_key).json(&peek);
+        let asked = client.post(format!("{gate}/check")).bearer_auth(api_key).json(peek);
         if let Ok(response) = asked.send().await
             && response.status() == StatusCode::OK
             && let Ok(answer) = response.json::<Value>().await
@@ -110,30 +120,6 @@ async fn until_ready(client: &Client, gate: &str, demo: &Demo) {
         }
         tokio::time::sleep(LOOK_AGAIN).await;
     }
-}
-
-async fn post(
-    client: &Client,
-    url: &str,
-    token: Option<&str>,
-    body: &Value,
-) -> anyhow::Result<Value> {
-    let mut request = client.post(url).json(body);
-    if let Some(token) = token {
-        request = request.bearer_auth(token);
-    }
-    let response = request.send().await.with_context(|| format!("POST {url}"))?;
-    let status = response.status();
-    let answer = response.text().await.with_context(|| format!("read the answer of {url}"))?;
-    if !status.is_success() {
-        bail!("POST {url} answered {status}: {answer}");
-    }
-    serde_json::from_str(&answer).with_context(|| format!("read the answer of {url}"))
-}
-
-fn text(value: &Value, pointer: &str) -> anyhow::Result<String> {
-    let found = value.pointer(pointer).and_then(Value::as_str);
-    found.map(str::to_owned).with_context(|| format!("no {pointer} in the answer"))
 }
 
 /// A few rules that are typical first ones.
