@@ -5,6 +5,7 @@ mod admin;
 mod demo;
 mod greeting;
 mod private_file;
+mod traffic;
 
 use std::fs;
 use std::net::SocketAddr;
@@ -53,6 +54,10 @@ pub struct DevArgs {
     /// replicas
     #[arg(long, value_enum, default_value_t = RedisKind::Single)]
     redis: RedisKind,
+    /// Also make a tenant with a day of generated statistics, and send checks to it until the end. Its alerts use the port after
+    /// those of the gates
+    #[arg(long)]
+    demo: bool,
     /// Print only one line of JSON, when everything is ready
     #[arg(long)]
     json: bool,
@@ -154,9 +159,10 @@ async fn run_on(
     args: &DevArgs,
     data_dir: &Path,
     servers: &Servers,
-    listeners: Vec<TcpListener>,
+    mut listeners: Vec<TcpListener>,
     running: &Running,
 ) -> anyhow::Result<()> {
+    let receiver = if args.demo { listeners.pop() } else { None };
     let port = |at: usize| args.base_port + u16::try_from(at).unwrap_or(0);
     // Browsers accept secure cookies without TLS for `localhost`, but not for an IP address.
     let address = |at: usize| format!("http://localhost:{}", port(at));
@@ -189,11 +195,21 @@ async fn run_on(
     }
     let settings = control_settings(args, data_dir, &addresses, control.local_addr()?)?;
     serve::start_control(settings, control, running)?;
-    let demo = tokio::select! {
-        demo = demo::prepare(&addresses, data_dir, READY_DEADLINE) => demo?,
+    let prepared = async {
+        let demo = demo::prepare(&addresses, data_dir, READY_DEADLINE).await?;
+        let traffic = match receiver {
+            Some(receiver) => {
+                Some(traffic::start(&addresses, &demo, data_dir, receiver, running).await?)
+            }
+            None => None,
+        };
+        anyhow::Ok((demo, traffic))
+    };
+    let (demo, traffic) = tokio::select! {
+        prepared = prepared => prepared?,
         () = running.stop.cancelled() => return Ok(()),
     };
-    greeting::print(&addresses, &demo, args.json)?;
+    greeting::print(&addresses, &demo, traffic.as_ref(), args.json)?;
     running.stop.cancelled().await;
     Ok(())
 }
@@ -254,9 +270,10 @@ fn control_settings(
     })
 }
 
+/// The listeners of the control plane, of the gates and, for `--demo`, of the receiver of alerts.
 fn listeners(args: &DevArgs) -> anyhow::Result<Vec<TcpListener>> {
     let mut listeners = Vec::new();
-    for at in 0..=args.gates {
+    for at in 0..=args.gates + u16::from(args.demo) {
         let Some(port) = args.base_port.checked_add(at) else { bail!("--base-port is too high") };
         let listener = serve::listen(SocketAddr::from(([127, 0, 0, 1], port)));
         listeners.push(listener.context("is another `weir dev` running? try --base-port 9080")?);

@@ -1,9 +1,12 @@
 //! `weir dev` leaves no processes behind, however it ends, and finds its data again.
 
-use serde_json::json;
+use reqwest::Method;
+use serde_json::{Value, json};
 use weir_local::ScratchDir;
 
-use crate::harness::{Dev, Http, listens, processes_with, seconds, send_signal, until};
+use crate::harness::{
+    Dev, Http, Reply, listens, processes_with, seconds, send, send_signal, until,
+};
 
 #[tokio::test]
 async fn weir_dev_stops_everything_it_started_and_comes_back_with_the_same_demo() {
@@ -53,6 +56,95 @@ async fn weir_dev_with_sentinels_or_a_cluster_serves_and_leaves_no_process_behin
         assert_eq!(dev.process.wait_exit(seconds(60)), Some(0), "{}", dev.process.log_tail());
         until_no_process_has(&data_folders(&scratch)).await;
     }
+}
+
+#[tokio::test]
+async fn weir_dev_demo_makes_its_tenant_once_and_sends_traffic_until_it_ends() {
+    let scratch = ScratchDir::create().expect("a scratch folder");
+    let args = ["--demo", "--gates", "1"];
+    let first = Dev::start_with(scratch.path(), &args).await;
+    let api = DemoApi::sign_in(&first).await;
+    let past = past_of(&first);
+    let generated = api.get(&format!("/stats/summary?{past}")).await;
+    let [allowed, denied] = ["allowed", "denied"].map(|what| count(&generated, what));
+    assert!(allowed > 5_000 && denied > 100, "{}", generated.body);
+    let series = api.get(&format!("/stats/series?step_s=60&{past}")).await;
+    let sum = |what: &str| -> u64 {
+        let counts = series.body[what].as_array().expect("counts");
+        counts.iter().filter_map(Value::as_u64).sum()
+    };
+    assert_eq!([sum("allowed"), sum("denied")], [allowed, denied], "the chart and the totals");
+    let top = api.get(&format!("/stats/top?by=rule&{past}")).await;
+    assert_eq!(top.text("/data/0/rule"), "api-per-customer");
+    assert!(top.number("/data/0/denied") <= denied, "{}", top.body);
+
+    until(seconds(60), "real checks are counted", async || {
+        count(&api.get("/stats/summary").await, "allowed") > 50
+            && count(&api.get(&format!("/stats/summary?{past}")).await, "allowed") == allowed
+    })
+    .await;
+    until(seconds(90), "the burst of the first rule was lowered", async || {
+        let rules = api.get("/rules?search=api-per-customer").await;
+        rules.number("/data/0/limits/0/capacity") == 15
+    })
+    .await;
+    send_signal(first.process.pid(), "INT");
+    assert_eq!(first.process.wait_exit(seconds(30)), Some(0), "{}", first.process.log_tail());
+
+    let second = Dev::start_with(scratch.path(), &args).await;
+    assert_eq!(second.text("/traffic/tenant"), first.text("/traffic/tenant"));
+    let api = DemoApi::sign_in(&second).await;
+    let again = api.get(&format!("/stats/summary?{past}")).await;
+    assert_eq!(again.body["counts"], generated.body["counts"], "nothing is written twice");
+    assert_eq!(api.tenants().await, ["Demo", "Demo, generated past"]);
+    second.process.stop();
+}
+
+/// The admin API, for the tenant with traffic.
+struct DemoApi {
+    http: Http,
+    control: String,
+    tenant: String,
+    token: String,
+}
+
+impl DemoApi {
+    async fn sign_in(dev: &Dev) -> Self {
+        let http = Http::new();
+        let control = format!("{}/api/v1", dev.text("/control"));
+        let login = json!({ "email": dev.text("/email"), "password": dev.text("/password") });
+        let reply = http.post(&format!("{control}/auth/login"), "nobody", &login).await.expect(200);
+        let token = reply.text("/access_token");
+        Self { http, control, tenant: dev.text("/traffic/tenant"), token }
+    }
+
+    async fn get(&self, path: &str) -> Reply {
+        self.read(&format!("/tenants/{}{path}", self.tenant)).await
+    }
+
+    async fn read(&self, path: &str) -> Reply {
+        let request = self.http.request(Method::GET, &format!("{}{path}", self.control));
+        send(request.bearer_auth(&self.token)).await.expect(200)
+    }
+
+    /// The names of the account's tenants.
+    async fn tenants(&self) -> Vec<String> {
+        let me = self.read("/me").await;
+        let tenants = me.body["memberships"].as_array().expect("memberships").iter();
+        let mut names: Vec<String> =
+            tenants.map(|one| one["tenant_name"].as_str().expect("a name").to_owned()).collect();
+        names.sort();
+        names
+    }
+}
+
+/// The query for the last generated hour.
+fn past_of(dev: &Dev) -> String {
+    format!("to={}", dev.text("/traffic/generated_until"))
+}
+
+fn count(summary: &Reply, what: &str) -> u64 {
+    summary.number(&format!("/counts/{what}"))
 }
 
 async fn until_no_process_has(data: &str) {

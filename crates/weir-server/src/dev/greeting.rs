@@ -7,20 +7,26 @@ use serde_json::json;
 
 use super::addresses::Addresses;
 use super::demo::Demo;
+use super::traffic::{TENANT_NAME, TrafficTenant};
 use crate::dashboard;
 
 /// Prints addresses and commands for people, or one line of JSON for programs.
-pub fn print(addresses: &Addresses, demo: &Demo, as_json: bool) -> anyhow::Result<()> {
+pub fn print(
+    addresses: &Addresses,
+    demo: &Demo,
+    traffic: Option<&TrafficTenant>,
+    as_json: bool,
+) -> anyhow::Result<()> {
     let text = if as_json {
-        line(addresses, demo)
+        line(addresses, demo, traffic)
     } else {
-        welcome(addresses, demo, dashboard::is_built())
+        welcome(addresses, demo, traffic, dashboard::is_built())
     };
     let mut out = std::io::stdout();
     writeln!(out, "{text}").and_then(|()| out.flush()).context("print what to open")
 }
 
-fn line(addresses: &Addresses, demo: &Demo) -> String {
+fn line(addresses: &Addresses, demo: &Demo, traffic: Option<&TrafficTenant>) -> String {
     json!({
         "control": addresses.control,
         "gates": addresses.gates,
@@ -30,12 +36,18 @@ fn line(addresses: &Addresses, demo: &Demo) -> String {
         "api_key": demo.api_key,
         "database_url": addresses.database_url,
         "redis_url": addresses.redis_url,
+        "traffic": traffic,
     })
     .to_string()
 }
 
 /// `with_dashboard` is false for a binary that was built without one.
-fn welcome(addresses: &Addresses, demo: &Demo, with_dashboard: bool) -> String {
+fn welcome(
+    addresses: &Addresses,
+    demo: &Demo,
+    traffic: Option<&TrafficTenant>,
+    with_dashboard: bool,
+) -> String {
     let Addresses { control, gates, redis_url, .. } = addresses;
     // `redis-cli` takes the password only from an address that names the account.
     let redis_url = redis_url.replacen("redis://:", "redis://default:", 1);
@@ -48,6 +60,12 @@ fn welcome(addresses: &Addresses, demo: &Demo, with_dashboard: bool) -> String {
     } else {
         "none, this binary was built without it: cargo xtask release"
     };
+    let traffic = traffic.map_or(String::new(), |traffic| {
+        format!(
+            "\n  Traffic     until Ctrl-C, in the tenant \"{TENANT_NAME}\"\n              its statistics before {} are generated",
+            traffic.generated_until.text()
+        )
+    });
     format!(
         "
 Weir is running.
@@ -55,7 +73,7 @@ Weir is running.
   Dashboard   {dashboard}
               sign in with {email} / {password}
   API docs    {control}/docs
-  Gates       {gates}
+  Gates       {gates}{traffic}
 
 In another terminal:
 
@@ -104,7 +122,7 @@ mod tests {
     /// Other commands and the clients read these names.
     #[test]
     fn printed_variables_are_those_that_commands_and_clients_read() {
-        let shown = welcome(&addresses(), &demo(), true);
+        let shown = welcome(&addresses(), &demo(), None, true);
         for line in [
             "  export WEIR_URL=http://localhost:8080\n",
             "  export WEIR_GATE_URL=http://localhost:8081\n",
@@ -128,9 +146,9 @@ mod tests {
 
     #[test]
     fn address_of_the_dashboard_is_printed_only_if_there_is_one() {
-        let with = welcome(&addresses(), &demo(), true);
+        let with = welcome(&addresses(), &demo(), None, true);
         assert!(with.contains("  Dashboard   http://localhost:8080\n"), "{with}");
-        let without = welcome(&addresses(), &demo(), false);
+        let without = welcome(&addresses(), &demo(), None, false);
         let hint = "  Dashboard   none, this binary was built without it: cargo xtask release\n";
         assert!(without.contains(hint), "{without}");
     }
