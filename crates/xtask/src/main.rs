@@ -18,6 +18,7 @@ mod image;
 mod layers;
 mod openapi;
 mod pages;
+mod pictures;
 mod protos;
 mod quick;
 mod release;
@@ -64,6 +65,7 @@ fn run(workspace: &Workspace, task: Task) -> anyhow::Result<()> {
             guide::run(workspace)
         }
         Task::Bench { args } => bench::run(workspace, &args),
+        Task::Pictures { args } => pictures::run(workspace, &args),
         Task::Layers => layers::run(workspace),
         Task::Tidy { words: false } => tidy::run(workspace),
         Task::Tidy { words: true } => tidy::words(workspace),
@@ -137,6 +139,12 @@ enum Task {
     /// Measures Weir beside its ceiling and other limiters, and writes docs/performance.md
     Bench {
         /// `scale`, `instructions` (`--write` for a new budget) or `compare`, and what it takes
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// Takes the pictures of the dashboard for the README and the guide, from the server and the dashboard that are built
+    Pictures {
+        /// Passed on to `weir dev`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },

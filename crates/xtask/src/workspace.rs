@@ -97,7 +97,8 @@ impl Workspace {
         Ok(self.program())
     }
 
-    fn program(&self) -> PathBuf {
+    /// The server's program, whether or not it was built.
+    pub fn program(&self) -> PathBuf {
         self.target.join("debug").join("weir")
     }
 }
