@@ -16,7 +16,6 @@ use weir_wire::words::Action;
 use crate::api::{Api, OverrideSearch, Problem};
 use crate::components::dialog::ConfirmByName;
 use crate::components::feedback::{Skeleton, SubmitProblem, remark};
-use crate::components::field::Binding;
 use crate::components::icon::Icon;
 use crate::components::menu::{Menu, MenuItem};
 use crate::components::owner::files_mark;
