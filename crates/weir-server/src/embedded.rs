@@ -12,7 +12,10 @@ pub fn file<Files: RustEmbed>(path: &str, headers: &HeaderMap, caching: &str) ->
         return None;
     }
     let plain = Files::get(path)?;
-    let kind = plain.metadata.mimetype().to_owned();
+    let mut kind = plain.metadata.mimetype().to_owned();
+    if kind.starts_with("text/") {
+        kind.push_str("; charset=utf-8");
+    }
     let smaller = if accepts_brotli(headers) { Files::get(&format!("{path}.br")) } else { None };
     let encoding = smaller.is_some().then_some("br");
     let EmbeddedFile { data, .. } = smaller.unwrap_or(plain);
