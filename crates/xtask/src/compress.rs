@@ -12,7 +12,7 @@ pub fn compress(folder: &Path) -> Result<()> {
     let files = files_below(folder)?;
     call(Command::new("node").arg("--eval").arg(include_str!("compress.js")).args(
         files.iter().filter(|file| {
-            ["bin", "css", "html", "js", "svg", "wasm"]
+            ["bin", "css", "html", "js", "json", "md", "svg", "txt", "wasm"]
                 .iter()
                 .any(|extension| has_extension(file, extension))
         }),

@@ -1,13 +1,15 @@
 //! `cargo xtask guide`: docs/ into docs/dist, which the server embeds and serves at `/guide/`.
 //!
 //! The folder has mdBook's layout (`book.toml`, `SUMMARY.md`), so mdBook can show it as well. The pages made here need no
-//! script: the content security policy of the guide permits none. Every link between the pages, and those of the pages
-//! at the root of the tree, is checked: its file and its heading must exist.
+//! script; `guide.js` adds the search and buttons that copy. Every page is there as Markdown too. Every link between the pages,
+//! and those of the pages at the root of the tree, is checked: its file and its heading must exist.
 
 mod include;
 mod links;
 mod page;
 mod summary;
+mod texts;
+mod theme;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,8 +20,9 @@ use anyhow::{Context as _, Result, bail, ensure};
 use crate::compress::compress;
 use crate::workspace::{Workspace, call, step};
 use links::{Target, check, resolve};
-use page::{Page, Theme};
+use page::Page;
 use summary::Chapter;
+use theme::Theme;
 
 /// Draws the pictures of the guide with the code of the dashboard.
 pub fn draw(workspace: &Workspace) -> Result<()> {
@@ -77,6 +80,7 @@ fn write(
         let page = &pages[&from];
         let html = theme.render(chapters, number, page);
         put(&staged.join(chapter.address()), html.as_bytes())?;
+        put(&staged.join(&chapter.path), page.markdown().as_bytes())?;
         for link in page.links() {
             let Ok(Target::File(file)) = resolve(&workspace.root, &from, link) else { continue };
             let below = file.strip_prefix(SOURCE).with_context(|| {
@@ -88,13 +92,36 @@ fn write(
         }
     }
     put(&staged.join("404.html"), theme.not_found(chapters).as_bytes())?;
-    put(&staged.join("guide.css"), &fs::read(source.join("theme/guide.css"))?)?;
+    let in_order =
+        || chapters.iter().map(|chapter| (chapter, &pages[&Path::new(SOURCE).join(&chapter.path)]));
+    put(&staged.join("search.json"), texts::search_index(in_order()).to_string().as_bytes())?;
+    put(&staged.join("llms.txt"), texts::llms(in_order()).as_bytes())?;
+    for (name, ..) in texts::OPENAPI {
+        let document = fs::read(workspace.path("openapi").join(name))?;
+        let document: serde_json::Value = serde_json::from_slice(&document)?;
+        put(&staged.join("openapi").join(name), document.to_string().as_bytes())?;
+    }
+    put_appearance(workspace, source, &staged)?;
     compress(&staged)?;
     let dist = workspace.path("docs/dist");
     if dist.exists() {
         fs::remove_dir_all(&dist).context("remove the former guide")?;
     }
     fs::rename(&staged, &dist).context("put the guide in its place")
+}
+
+/// The style, the scripts and the font. The colours, the font and the script of the stored theme are those of the dashboard.
+fn put_appearance(workspace: &Workspace, source: &Path, staged: &Path) -> Result<()> {
+    let frontend = workspace.path("frontend");
+    let read = |file: PathBuf| {
+        fs::read_to_string(&file).with_context(|| format!("read {}", file.display()))
+    };
+    let tokens = read(frontend.join("style/00-tokens.css"))?.replace("{{font}}", "inter.woff2");
+    let style = tokens + &read(source.join("theme/guide.css"))?;
+    put(&staged.join("guide.css"), style.as_bytes())?;
+    put(&staged.join("guide.js"), read(source.join("theme/guide.js"))?.as_bytes())?;
+    put(&staged.join("theme.js"), read(frontend.join("theme.js"))?.as_bytes())?;
+    put(&staged.join("inter.woff2"), &fs::read(frontend.join("vendor/inter.woff2"))?)
 }
 
 fn put(file: &Path, bytes: &[u8]) -> Result<()> {

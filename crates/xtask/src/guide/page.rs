@@ -1,31 +1,57 @@
 //! One page: its text, its headings, its links, and how it becomes HTML.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
-use std::fs;
 use std::path::Path;
 
-use anyhow::{Context as _, Result, ensure};
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
-
-use super::summary::Chapter;
 
 /// A page that was read, with an id for each heading.
 #[derive(Debug)]
 pub struct Page {
+    markdown: String,
     events: Vec<Event<'static>>,
-    headings: Vec<String>,
+    headings: Vec<Heading>,
+}
+
+/// A heading of a page, of level 1 to 6.
+#[derive(Debug)]
+pub struct Heading {
+    pub level: usize,
+    pub id: String,
+    pub text: String,
+}
+
+/// The plain text between a heading and the next one.
+#[derive(Debug)]
+pub struct Section<'a> {
+    /// `None` before the first heading.
+    pub heading: Option<&'a Heading>,
+    pub text: String,
 }
 
 impl Page {
     pub fn parse(text: &str) -> Self {
-        let events = Parser::new_ext(text, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH);
-        // Raw HTML is only used for marks that tests and tools read.
-        let events = events.filter(|event| !matches!(event, Event::Html(_) | Event::InlineHtml(_)));
-        let mut page =
-            Self { events: events.map(Event::into_static).collect(), headings: Vec::new() };
+        let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH;
+        let (mut markdown, mut copied) = (String::with_capacity(text.len()), 0);
+        let mut events = Vec::new();
+        for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
+            // Raw HTML is only used for marks that tests and tools read.
+            if matches!(event, Event::Html(_) | Event::InlineHtml(_)) {
+                markdown.push_str(&text[copied..range.start]);
+                copied = range.end;
+            } else {
+                events.push(event.into_static());
+            }
+        }
+        markdown.push_str(&text[copied..]);
+        let mut page = Self { markdown, events, headings: Vec::new() };
         page.name_headings();
         page
+    }
+
+    /// The page as it was written, without raw HTML.
+    pub fn markdown(&self) -> &str {
+        &self.markdown
     }
 
     /// Destinations of links and pictures.
@@ -38,21 +64,62 @@ impl Page {
         })
     }
 
-    pub fn has_heading(&self, id: &str) -> bool {
-        self.headings.iter().any(|heading| heading == id)
+    pub fn headings(&self) -> &[Heading] {
+        &self.headings
     }
 
-    /// The page as HTML. Links to other pages lead to their HTML.
-    fn html(&self) -> String {
-        let events = self.events.iter().cloned().map(|event| match event {
-            Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
-                Event::Start(Tag::Link { link_type, dest_url: in_html(dest_url), title, id })
-            }
-            other => other,
-        });
+    pub fn has_heading(&self, id: &str) -> bool {
+        self.headings.iter().any(|heading| heading.id == id)
+    }
+
+    /// The text in sections, the first of which is before all headings.
+    pub fn sections(&self) -> Vec<Section<'_>> {
+        let mut headings = self.headings.iter();
+        let mut sections = Vec::new();
+        let mut heading = None;
+        for events in
+            self.events.split_inclusive(|event| matches!(event, Event::End(TagEnd::Heading(_))))
+        {
+            let start =
+                events.iter().position(|event| matches!(event, Event::Start(Tag::Heading { .. })));
+            let text = plain(&events[..start.unwrap_or(events.len())]);
+            sections.push(Section { heading, text });
+            heading = headings.next();
+        }
+        sections
+            .extend(heading.map(|heading| Section { heading: Some(heading), text: String::new() }));
+        sections
+    }
+
+    /// The text of the paragraph below the title; empty if the page begins otherwise.
+    pub fn opening(&self) -> String {
+        let title =
+            self.events.iter().position(|event| matches!(event, Event::End(TagEnd::Heading(_))));
+        let below = &self.events[title.map_or(0, |end| end + 1)..];
+        if !matches!(below.first(), Some(Event::Start(Tag::Paragraph))) {
+            return String::new();
+        }
+        let end = below.iter().position(|event| matches!(event, Event::End(TagEnd::Paragraph)));
+        plain(&below[..end.unwrap_or(below.len())])
+    }
+
+    /// The page as HTML. Links to other pages lead to their HTML, and each table is in a box that scrolls.
+    pub fn html(&self) -> String {
         let mut text = String::new();
+        let events = self.events.iter().cloned().flat_map(|event| match event {
+            Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
+                let dest_url = in_html(dest_url);
+                vec![Event::Start(Tag::Link { link_type, dest_url, title, id })]
+            }
+            Event::Start(Tag::Table(_)) => vec![Event::Html("<div class=\"wide\">".into()), event],
+            Event::End(TagEnd::Table) => vec![event, Event::Html("</div>\n".into())],
+            _ => vec![event],
+        });
         html::push_html(&mut text, events);
-        text
+        // The content security policy permits no style in the page. No text contains these tags, because its `<` is replaced.
+        text.replace("<td style=\"text-align: right\">", "<td class=\"right\">")
+            .replace("<th style=\"text-align: right\">", "<th class=\"right\">")
+            .replace("<th></th>", "<td></td>")
     }
 
     /// Gives each heading the id that code hosts give it: lower case, hyphens for blanks, numbered if it repeats.
@@ -62,16 +129,17 @@ impl Page {
         for at in 0..self.events.len() {
             match &self.events[at] {
                 Event::Start(Tag::Heading { .. }) => start = Some(at),
-                Event::End(TagEnd::Heading(_)) => {
-                    let Some(start) = start.take() else { continue };
-                    let name = heading_id(&self.events[start..at]);
+                Event::End(TagEnd::Heading(level)) => {
+                    let (level, Some(start)) = (*level as usize, start.take()) else { continue };
+                    let text = plain(&self.events[start..at]);
+                    let name = heading_id(&text);
                     let used = uses.entry(name.clone()).or_default();
                     let name = if *used == 0 { name } else { format!("{name}-{used}") };
                     *used += 1;
                     if let Event::Start(Tag::Heading { id, .. }) = &mut self.events[start] {
                         *id = Some(CowStr::from(name.clone()));
                     }
-                    self.headings.push(name);
+                    self.headings.push(Heading { level, id: name, text });
                 }
                 _ => {}
             }
@@ -79,17 +147,37 @@ impl Page {
     }
 }
 
-fn heading_id(events: &[Event]) -> String {
-    let mut id = String::new();
+/// `text` with the characters that HTML gives a meaning replaced.
+pub fn escaped(text: &str) -> String {
+    let mut html = String::new();
+    html::push_html(&mut html, std::iter::once(Event::Text(text.into())));
+    html
+}
+
+/// The words of the events, with one blank between words.
+fn plain(events: &[Event]) -> String {
+    let mut text = String::new();
     for event in events {
-        if let Event::Text(text) | Event::Code(text) = event {
-            for c in text.chars().flat_map(char::to_lowercase) {
-                match c {
-                    ' ' => id.push('-'),
-                    c if c.is_alphanumeric() || c == '-' || c == '_' => id.push(c),
-                    _ => {}
-                }
-            }
+        match event {
+            Event::Text(part) | Event::Code(part) => text.push_str(part),
+            Event::SoftBreak
+            | Event::HardBreak
+            | Event::End(
+                TagEnd::Paragraph | TagEnd::CodeBlock | TagEnd::Item | TagEnd::TableCell,
+            ) => text.push(' '),
+            _ => {}
+        }
+    }
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn heading_id(text: &str) -> String {
+    let mut id = String::new();
+    for c in text.chars().flat_map(char::to_lowercase) {
+        match c {
+            ' ' => id.push('-'),
+            c if c.is_alphanumeric() || c == '-' || c == '_' => id.push(c),
+            _ => {}
         }
     }
     id
@@ -108,91 +196,6 @@ fn in_html(link: CowStr<'static>) -> CowStr<'static> {
         format!("{}.html", path.trim_end_matches(".md"))
     };
     CowStr::from(heading.map_or_else(|| path.clone(), |heading| format!("{path}#{heading}")))
-}
-
-/// The page around the text.
-#[derive(Debug)]
-pub struct Theme(String);
-
-/// The texts that replace the marks in the theme's page.
-struct Filling<'a> {
-    title: &'a str,
-    /// The address of the guide's first page, relative to this one.
-    root: &'a str,
-    contents: &'a str,
-    text: &'a str,
-    /// Links to the chapters before and after.
-    turn: &'a str,
-}
-
-impl Theme {
-    pub fn read(source: &Path) -> Result<Self> {
-        let text = fs::read_to_string(source.join("theme/page.html")).context("read page.html")?;
-        for mark in ["{{title}}", "{{root}}", "{{contents}}", "{{text}}", "{{turn}}"] {
-            ensure!(text.contains(mark), "docs/theme/page.html has no {mark}");
-        }
-        Ok(Self(text))
-    }
-
-    /// The page of a chapter.
-    pub fn render(&self, chapters: &[Chapter], number: usize, page: &Page) -> String {
-        let chapter = &chapters[number];
-        let depth = chapter.path.components().count() - 1;
-        let root = if depth == 0 { "./".to_owned() } else { "../".repeat(depth) };
-        let mut turn = String::new();
-        let next = chapters.get(number + 1);
-        let former = number.checked_sub(1).map(|before| &chapters[before]);
-        for (rel, chapter) in [("prev", former), ("next", next)] {
-            if let Some(Chapter { title, .. }) = chapter {
-                let address = chapter.map(Chapter::address).unwrap_or_default();
-                let _ = write!(
-                    turn,
-                    "<a rel=\"{rel}\" href=\"{root}{}\">{title}</a>",
-                    address.display()
-                );
-            }
-        }
-        self.fill(&Filling {
-            title: &chapter.title,
-            root: &root,
-            contents: &contents(chapters, Some(number), &root),
-            text: &page.html(),
-            turn: &turn,
-        })
-    }
-
-    /// The page for an address that the guide does not have. It can be shown at any depth.
-    pub fn not_found(&self, chapters: &[Chapter]) -> String {
-        let text = "<h1>No such page</h1><p>The guide has no page at this address. \
-                    The contents list all pages.</p>";
-        let (root, contents) = ("/guide/", &contents(chapters, None, "/guide/"));
-        self.fill(&Filling { title: "No such page", root, contents, text, turn: "" })
-    }
-
-    fn fill(&self, filling: &Filling) -> String {
-        self.0
-            .replace("{{title}}", filling.title)
-            .replace("{{root}}", filling.root)
-            .replace("{{contents}}", filling.contents)
-            .replace("{{turn}}", filling.turn)
-            .replace("{{text}}", filling.text)
-    }
-}
-
-/// The list of all chapters.
-fn contents(chapters: &[Chapter], shown: Option<usize>, root: &str) -> String {
-    let mut list = String::new();
-    for (number, chapter) in chapters.iter().enumerate() {
-        let current = if shown == Some(number) { " aria-current=\"page\"" } else { "" };
-        let _ = writeln!(
-            list,
-            "<li class=\"depth-{}\"><a href=\"{root}{}\"{current}>{}</a></li>",
-            chapter.depth,
-            chapter.address().display(),
-            chapter.title
-        );
-    }
-    list
 }
 
 #[cfg(test)]
@@ -218,19 +221,35 @@ mod tests {
     }
 
     #[test]
-    fn pages_show_all_chapters_and_their_neighbours() {
-        let chapter = |title: &str, path: &str| Chapter {
-            title: title.to_owned(),
-            path: path.into(),
-            depth: 0,
-        };
-        let chapters = [chapter("Weir", "README.md"), chapter("A", "x/a.md"), chapter("B", "b.md")];
-        let theme = Theme("{{title}}|{{root}}|{{contents}}|{{text}}|{{turn}}".to_owned());
-        let page = theme.render(&chapters, 1, &Page::parse("text"));
-        assert!(page.starts_with("A|../|"), "{page}");
-        assert!(page.contains("<a href=\"../x/a.html\" aria-current=\"page\">A</a>"), "{page}");
-        assert!(page.ends_with(
-            "<a rel=\"prev\" href=\"../index.html\">Weir</a><a rel=\"next\" href=\"../b.html\">B</a>"
-        ));
+    fn markdown_has_no_marks_but_all_else() {
+        let page =
+            Page::parse("# A\n\n<!-- tour -->\n```xml\n<!-- code -->\n```\n\nb <!-- c -->\n");
+        assert_eq!(page.markdown(), "# A\n\n```xml\n<!-- code -->\n```\n\nb \n");
+    }
+
+    #[test]
+    fn sections_have_the_text_below_their_headings() {
+        let page = Page::parse(
+            "a\n\n# B\n\n*c*\n`d`.\n\n| e | f |\n| --- | --- |\n| g | h |\n\n## I `<j>`\n\n```sh\nk\n  l\n```\n\n## M\n",
+        );
+        let sections: Vec<_> = page
+            .sections()
+            .into_iter()
+            .map(|section| (section.heading.map_or("", |heading| &heading.id), section.text))
+            .collect();
+        let expected = [("", "a"), ("b", "c d. e f g h"), ("i-j", "k l"), ("m", "")];
+        assert_eq!(sections, expected.map(|(id, text)| (id, text.to_owned())));
+        assert_eq!(Page::parse("# A\n\nb `c`\nd\n\ne\n").opening(), "b c d");
+        assert_eq!(Page::parse("# A\n\n- b\n\nc\n").opening(), "");
+        assert_eq!(escaped("I <j> & k"), "I &lt;j&gt; &amp; k");
+    }
+
+    #[test]
+    fn tables_are_in_a_box_that_scrolls() {
+        let html = Page::parse("| | a |\n| --- | ---: |\n| b | c |\n").html();
+        assert!(html.starts_with("<div class=\"wide\"><table>"), "{html}");
+        assert!(html.ends_with("</table>\n</div>\n"), "{html}");
+        assert!(html.contains("<td></td><th class=\"right\">a</th>"), "{html}");
+        assert!(html.contains("<td>b</td><td class=\"right\">c</td>"), "{html}");
     }
 }
