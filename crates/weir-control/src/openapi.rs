@@ -53,6 +53,7 @@ use crate::{metrics, routes};
         (name = "subjects", description = "One subject across all rules: its counters, and temporary overrides"),
         (name = "stats", description = "Statistics of allowed and denied checks"),
         (name = "alerts", description = "Alerts, webhooks and their deliveries"),
+        (name = "deferred jobs", description = "The queue of deferred jobs, and its dead letters"),
         (name = "replicas", description = "The gates, and the version that each serves"),
         (name = "audit", description = "The audit log"),
         (name = "operator", description = "The operator of the installation"),

@@ -23,7 +23,15 @@ use crate::state::GateState;
         license(name = "Apache-2.0", identifier = "Apache-2.0")
     ),
     servers((url = "/", description = "The gate that serves this document")),
-    paths(authorize::authorize)
+    paths(authorize::authorize),
+    tags(
+        (name = "checks", description = "Decisions, records and refunds"),
+        (name = "reservations", description = "Units that are held until their use is known, and limits that a service behind them states"),
+        (name = "leases", description = "Places of concurrency limits"),
+        (name = "deferred jobs", description = "Jobs that a webhook receives when the limits permit it"),
+        (name = "proxies", description = "Decisions for proxies"),
+        (name = "operations", description = "Probes and metrics of the process"),
+    ),
 )]
 struct Document;
 
