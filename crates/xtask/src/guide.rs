@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::compress::compress;
+use crate::reference;
 use crate::workspace::{Workspace, call, step};
 use links::{Target, check, resolve};
 use page::Page;
@@ -32,9 +33,10 @@ pub fn draw(workspace: &Workspace) -> Result<()> {
     })
 }
 
-/// Builds the guide and checks its links.
+/// Builds the guide and checks its links, and the API reference beside it.
 pub fn run(workspace: &Workspace) -> Result<()> {
-    step("guide", || build(workspace))
+    step("guide", || build(workspace))?;
+    reference::run(workspace)
 }
 
 fn build(workspace: &Workspace) -> Result<()> {

@@ -21,6 +21,7 @@ mod pages;
 mod pictures;
 mod protos;
 mod quick;
+mod reference;
 mod release;
 mod sbom;
 mod setup;
@@ -130,7 +131,7 @@ enum Task {
         #[arg(long)]
         draft: bool,
     },
-    /// Builds the guide into docs/dist and checks the links of every page
+    /// Builds the guide into docs/dist and checks the links of every page; builds the API reference
     Guide {
         /// Redraw its pictures first
         #[arg(long)]

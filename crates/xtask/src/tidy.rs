@@ -147,8 +147,18 @@ fn is_about_containers(file: &Path) -> bool {
 }
 
 /// Folders that hold nothing we wrote.
-const FOREIGN: [&str; 8] =
-    [".git", ".sqlx", ".weir", "dist", "dist.new", "node_modules", "screenshots", "target"];
+const FOREIGN: [&str; 10] = [
+    ".git",
+    ".sqlx",
+    ".weir",
+    "dist",
+    "dist.new",
+    "dist-reference",
+    "dist-reference.new",
+    "node_modules",
+    "screenshots",
+    "target",
+];
 
 const MACHINE_PATHS: [&str; 3] = ["/root/", "/home/", "/Users/"];
 
