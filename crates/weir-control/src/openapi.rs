@@ -4,7 +4,6 @@
 //! inputs, and every problem has the same body.
 
 use axum::Router;
-use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -16,7 +15,6 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{Modify, OpenApi};
 use utoipa_axum::router::OpenApiRouter;
-use utoipa_swagger_ui::{Config, SwaggerUi};
 use weir_http::json::Json;
 use weir_http::params::refuse_control_characters;
 use weir_http::problem::Problem;
@@ -88,7 +86,6 @@ pub fn router(state: ControlState) -> Router {
         .with_state(state)
         .layer(CsrfLayer::new().with_rejection_response(cross_site))
         .route("/openapi.json", get(|| async move { Json(json) }))
-        .merge(docs())
 }
 
 /// The OpenAPI document of the control plane.
@@ -120,22 +117,6 @@ fn described() -> OpenApiRouter<ControlState> {
 /// The problem of a request that a page of another site made.
 fn cross_site(_: ProtectionError) -> Response {
     Problem::forbidden("cross-site request blocked").into_response()
-}
-
-/// The page at `/docs`. This process also serves its scripts and styles. Its style sheet loads icons from `data:` and its
-/// scripts set styles, which the policy of the other pages forbids.
-fn docs() -> Router {
-    const POLICY: &str = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; \
-         object-src 'none'; base-uri 'none'; frame-ancestors 'none'";
-    let config = Config::from("/openapi.json").validator_url("none").persist_authorization(false);
-    let page: Router = SwaggerUi::new("/docs").config(config).into();
-    page.layer(middleware::map_response(|response: Response| async move {
-        let missing = response.status() == StatusCode::NOT_FOUND;
-        let mut response = if missing { Problem::not_found().into_response() } else { response };
-        let policy = HeaderValue::from_static(POLICY);
-        response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
-        response
-    }))
 }
 
 /// Adds the answers that follow from the kind of operation, and the body of every problem.

@@ -12,7 +12,7 @@ use rust_embed::RustEmbed;
 use weir_http::problem::Problem;
 
 use crate::embedded::{file, not_built, refuse_writes};
-use crate::{guide, schemas};
+use crate::{guide, reference, schemas};
 
 #[derive(RustEmbed)]
 #[folder = "../../frontend/dist"]
@@ -26,7 +26,7 @@ pub fn is_built() -> bool {
     Files::get(PAGE).is_some()
 }
 
-/// The routes of the dashboard, whose page can call gates at these origins, of the guide, and of the schema.
+/// The routes of the dashboard, whose page can call gates at these origins, of the guide, the API reference and the schema.
 pub fn router(gate_origins: &[String]) -> Router {
     let policy = format!(
         "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self' {}; \
@@ -42,6 +42,7 @@ pub fn router(gate_origins: &[String]) -> Router {
         .route("/", any(answer.clone()))
         .route("/{*path}", any(answer))
         .merge(guide::router())
+        .merge(reference::router(gate_origins))
         .merge(schemas::router())
 }
 

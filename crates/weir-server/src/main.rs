@@ -22,6 +22,7 @@ mod lifecycle;
 mod migrate;
 mod openapi;
 mod operations;
+mod reference;
 mod rules_as_code;
 mod running;
 mod schemas;

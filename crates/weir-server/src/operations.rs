@@ -108,7 +108,7 @@ fn router(planes: &[Plane], planes_on: &Handle) -> Router {
     // If the control plane runs here, its documents are the ones with a page.
     if let Some(last) = askers.last().cloned() {
         router = router.route("/openapi.json", get(last.clone())).route("/docs", get(last.clone()));
-        router = router.route("/docs/{*file}", get(last));
+        router = router.route("/docs/", get(last.clone())).route("/docs/{*file}", get(last));
     }
     if let [gate, _control] = &askers[..] {
         let gate = gate.clone();

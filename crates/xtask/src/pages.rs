@@ -18,7 +18,7 @@ const SIGNING_KEY: &str = "sw/aaGTTCrC118SFiBbJoNt7tGm4SpsHQwMwBCDHSx4=";
 
 /// Each page, and text that it has.
 const PAGES: [(&str, &str); 3] =
-    [("/", "/assets/"), ("/guide/", "algorithms.html"), ("/docs/", "swagger-ui")];
+    [("/", "/assets/"), ("/guide/", "algorithms.html"), ("/docs/", "control-rules.html")];
 
 /// Fails if `weir` serves one of the pages not, or not whole.
 pub fn check(weir: &Path) -> Result<()> {
@@ -89,7 +89,7 @@ mod tests {
             let body = match path {
                 "/" => r#"<script src="/assets/weir-1.js">"#,
                 "/guide/" => r#"<a href="algorithms.html">"#,
-                _ => r#"<div id="swagger-ui">"#,
+                _ => r#"<a href="control-rules.html">"#,
             };
             let status = if path == missing { 404 } else { 200 };
             Ok(Answer { status, body: body.to_owned() })

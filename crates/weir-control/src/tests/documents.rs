@@ -1,4 +1,4 @@
-//! The description, its page, and health.
+//! The description, and health.
 
 use serde_json::Value;
 
@@ -35,20 +35,6 @@ fn every_variant_has_a_title_from_which_generators_name_its_type() {
     titles.sort_unstable();
     titles.dedup();
     assert_eq!(titles.len(), number, "each title is used once");
-}
-
-#[tokio::test]
-async fn page_of_the_description_has_all_it_needs_and_a_policy_of_its_own() {
-    let plane = Plane::start().await;
-    let redirect = plane.ask("GET", "/docs").send().await.expect(303);
-    assert_eq!(redirect.headers["location"], "/docs/");
-    for file in ["", "swagger-ui.css", "swagger-ui-bundle.js", "swagger-initializer.js"] {
-        let answer = plane.ask("GET", &format!("/docs/{file}")).send().await.expect(200);
-        let policy = answer.headers["content-security-policy"].to_str().expect("printable");
-        assert!(policy.starts_with("default-src 'self'; "), "{policy}");
-        assert!(!policy.contains("script-src"), "scripts are ours only: {policy}");
-    }
-    plane.ask("GET", "/docs/nothing.js").send().await.problem(404, "not_found");
 }
 
 #[tokio::test]
