@@ -61,14 +61,14 @@ pub(crate) async fn update(
     let revision = change.tx.views().set(tenant_id, &after, change.now).await?;
     let object = Object::new("views", &"shared");
     let before = answer_of(before)?.views;
-    change.audit("views.update", object, names(&before), names(&views));
+    change.audit("views.update", object, Some(names(&before)), Some(names(&views)));
     change.answer(StatusCode::OK, &ViewsAnswer { views, revision }).await
 }
 
 /// The names of views, for the audit log.
-fn names(views: &[SavedView]) -> Option<Value> {
+fn names(views: &[SavedView]) -> Value {
     let names = views.iter().map(|view| format!("{}: {}", view.list, view.name));
-    Some(json!({ "views": names.collect::<Vec<_>>() }))
+    json!({ "views": names.collect::<Vec<_>>() })
 }
 
 fn answer_of(row: ViewsRow) -> Result<ViewsAnswer, Problem> {

@@ -18,7 +18,7 @@ pub fn ExportCsv(
     name: String,
     titles: &'static [&'static str],
     rows: Callback<(), Answer<Vec<Vec<String>>>>,
-    /// Which rows the file has.
+    /// The rows of the file, for people.
     note: &'static str,
 ) -> impl IntoView {
     let action = SubmitAction::new();

@@ -54,7 +54,7 @@ impl SharedViews {
 /// The views of a menu; cheap to copy.
 #[derive(Debug, Clone, Copy)]
 pub struct Views {
-    words: ViewWords,
+    words: &'static ViewWords,
     api: Api,
     shared: SharedViews,
     /// The id of the tenant; empty on pages without one, which have no views.
@@ -72,7 +72,7 @@ pub struct Views {
 
 impl Views {
     /// The views of the list with this name. `shown` is called after the URL has become that of a view.
-    pub fn of(name: &str, words: ViewWords, shown: Callback<()>) -> Self {
+    pub fn of(name: &str, words: &'static ViewWords, shown: Callback<()>) -> Self {
         let (location, navigate) = (use_location(), use_navigate());
         let tenant = use_params_map().with_untracked(|params| params.get("tenant"));
         let url = use_query_map();
@@ -167,7 +167,7 @@ pub fn ManageViews(views: Views) -> impl IntoView {
     if views.tenant.with_value(String::is_empty) {
         return ().into_any();
     }
-    let Views { managed: open, action, words: ViewWords { title, one, hint }, .. } = views;
+    let Views { managed: open, action, words: &ViewWords { title, one, hint }, .. } = views;
     let typed = RwSignal::new(String::new());
     let list = move || views.list.get_value();
     let problem = Signal::derive(move || typed.with(|name| problem(&views.all(), &list(), name)));

@@ -78,7 +78,8 @@ pub fn time_or_never(at: Option<DateTime>) -> AnyView {
 /// The time of creation and its author.
 #[component]
 pub fn Created(at: DateTime, by: String) -> impl IntoView {
-    view! { <RelativeTime at /><div class="muted one-line" title=by.clone()>"by "{by.clone()}</div> }
+    let text = format!("by {by}");
+    view! { <RelativeTime at /><div class="muted one-line" title=by>{text}</div> }
 }
 
 /// A button of a row. Screen readers read `label` instead of the text, because it names the object.

@@ -47,8 +47,6 @@ pub struct Traffic {
     pub events: RemoteData<Events>,
     /// Whether the chart and the totals have loaded, which other data must not delay.
     pub first_shown: Memo<bool>,
-    /// Whether the statistics are those of one rule.
-    of_rule: bool,
     scope: Signal<StatsScope>,
 }
 
@@ -80,7 +78,6 @@ impl Traffic {
     pub fn fetch(rule: Option<String>, filter: TrafficFilter) -> Self {
         let api = expect_context::<Api>();
         let TrafficFilter { tenant, namespace, time } = filter;
-        let of_rule = rule.is_some();
         let rule = StoredValue::new(rule);
         let about = move || filter.scope(rule.get_value());
         let earlier = move || {
@@ -115,7 +112,6 @@ impl Traffic {
             }),
             events: fetch_after(first_shown, move || api.events(&about())),
             first_shown,
-            of_rule,
             scope: Signal::derive(about),
         };
         refresh(time, move || traffic.poll());
@@ -167,7 +163,7 @@ pub fn TrafficChart(traffic: Traffic, time: Binding<TimeSelection>) -> impl Into
 /// The most denied subjects.
 #[component]
 pub fn TopSubjects(traffic: Traffic) -> impl IntoView {
-    let names_rules = !traffic.of_rule;
+    let names_rules = traffic.scope.with_untracked(|scope| scope.rule.is_none());
     show_latest_shaped(traffic.subjects, Skeleton::Card, move |top| {
         // The log is more current than the counts of subjects.
         let counting = Signal::derive(move || {
@@ -186,7 +182,7 @@ pub fn TopSubjects(traffic: Traffic) -> impl IntoView {
 /// The latest denials, by rule and subject.
 #[component]
 pub fn LatestDenials(traffic: Traffic) -> impl IntoView {
-    let names_rules = !traffic.of_rule;
+    let names_rules = traffic.scope.with_untracked(|scope| scope.rule.is_none());
     let actions = SubjectActions::new(Callback::new(move |()| traffic.denials.refetch()));
     let groups = show_latest_shaped(traffic.denials, Skeleton::Card, move |found| {
         let denials = Signal::derive(move || found.with(|found| found.data.clone()));

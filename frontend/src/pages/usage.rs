@@ -1,4 +1,4 @@
-//! What subjects have used of their quotas in the present period.
+//! The units that subjects have used of their quotas in the present period.
 
 use futures_util::{FutureExt as _, TryFutureExt as _};
 use leptos::prelude::*;

@@ -68,7 +68,7 @@ pub fn WhatIf() -> impl IntoView {
     }
 }
 
-const SAVED: ViewWords = ViewWords {
+const SAVED: &ViewWords = &ViewWords {
     title: "Saved runs",
     one: "run",
     hint: "The rule, its changed limits and the time of the traffic. All members can use it.",

@@ -1,4 +1,4 @@
-// What subjects have used of their quotas, and the CSV of it.
+// The units that subjects have used of their quotas, and the CSV of it.
 import { strict as assert } from "node:assert";
 import { readFile } from "node:fs/promises";
 

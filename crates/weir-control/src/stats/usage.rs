@@ -69,7 +69,7 @@ struct Counted {
 
 const DAY_MS: i64 = 86_400_000;
 
-/// What subjects have used of their quotas in the present period, by namespace, rule and subject.
+/// The units that subjects have used of their quotas in the present period, by namespace, rule and subject.
 ///
 /// The units are those of the counters. The subjects are those that the statistics of the retained days name, whose values are
 /// shorter than 128 characters and that no override allows or denies without a limit. Earlier periods are not stored.

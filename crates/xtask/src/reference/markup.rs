@@ -62,8 +62,8 @@ mod tests {
     #[test]
     fn markdown_is_rendered_and_html_is_text() {
         assert_eq!(
-            inline("The `a<b>` of\n<script>"),
-            "The <code>a&lt;b&gt;</code> of\n&lt;script&gt;"
+            inline("The `a<b>` of <script>"),
+            "The <code>a&lt;b&gt;</code> of &lt;script&gt;"
         );
         assert_eq!(paragraphs("a\n\nb"), "<p>a</p>\n<p>b</p>\n");
     }

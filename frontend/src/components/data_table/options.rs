@@ -56,7 +56,7 @@ pub(super) fn Options(
     }
 }
 
-const SAVED: ViewWords = ViewWords {
+const SAVED: &ViewWords = &ViewWords {
     title: "Saved views",
     one: "view",
     hint: "Columns, density, order and filter. All members can use it.",

@@ -27,11 +27,13 @@ pub(super) struct Source {
     pub(super) cell: Callback<(usize, usize), AnyView>,
     /// The text of a row's cell.
     pub(super) text: Callback<(usize, usize), String>,
-    /// The texts of some cells of the rows that are not loaded.
-    pub(super) rest: Option<Callback<Vec<usize>, Answer<Vec<Vec<String>>>>>,
+    pub(super) rest: Option<Rest>,
     pub(super) group: Option<Callback<usize, String>>,
     pub(super) link: Option<Callback<usize, String>>,
 }
+
+/// Given columns, the texts of the rows that are not loaded.
+type Rest = Callback<Vec<usize>, Answer<Vec<Vec<String>>>>;
 
 impl Source {
     pub(super) fn new<T: Clone + Send + Sync + 'static>(

@@ -217,9 +217,8 @@ impl FormInput {
             });
         let share = alert.and_then(|alert| alert.share_percent).unwrap_or(20);
         let checks_min = alert.and_then(|alert| alert.checks_min).unwrap_or(100);
-        let webhook_ids = alert
-            .map(|alert| alert.webhook_ids.clone())
-            .unwrap_or_else(|| webhooks.iter().take(1).map(|webhook| webhook.id.clone()).collect());
+        let first_webhook = || webhooks.iter().take(1).map(|webhook| webhook.id.clone()).collect();
+        let webhook_ids = alert.map_or_else(first_webhook, |alert| alert.webhook_ids.clone());
         Self {
             name: RwSignal::new(first(alert.map(|alert| &alert.name))),
             webhook_ids: RwSignal::new(webhook_ids),

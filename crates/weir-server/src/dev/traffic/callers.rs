@@ -73,13 +73,14 @@ const fn steady(
 }
 
 const fn bursty(
-    caller: Caller,
+    mut caller: Caller,
     every_s: u64,
     offset_s: u64,
     lasts_s: u64,
     per_hour: u64,
 ) -> Caller {
-    Caller { burst: Some(Burst { every_s, offset_s, lasts_s, per_hour }), ..caller }
+    caller.burst = Some(Burst { every_s, offset_s, lasts_s, per_hour });
+    caller
 }
 
 /// All callers. A sketch of statistics has 64 subjects, which are enough for those of these callers.
