@@ -60,7 +60,7 @@ async function overview(page) {
 async function whatIf(page) {
     const limits = [{ algorithm: "token_bucket", capacity: 10, refill_tokens: 3, refill_interval_ms: 1_000 }];
     await page.goto(`${stack.baseUrl}${home}/what-if?rule=${rule.id}&limits=${encodeURIComponent(JSON.stringify(limits))}&minutes=60`);
-    await heading(page, "What-if");
+    await heading(page, "Replay");
     // The run of an address starts by itself.
     const result = page.getByRole("heading", { name: "Result" });
     await result.waitFor(SLOWLY);
