@@ -152,7 +152,7 @@ fn put_in_place(workspace: &Workspace, bound: &Path, small: bool) -> Result<()> 
 
 fn compile(workspace: &Workspace, profile: &str, small_std: bool, how: &[&str]) -> Result<PathBuf> {
     let mut command = wasm_cargo(workspace, "rustc")?;
-    let mut flags = vec![ERASED_VIEWS.to_owned()];
+    let mut flags = Vec::new();
     if small_std {
         command.args(SMALL_STD).env("RUSTC_BOOTSTRAP", "1");
         flags.extend(NO_PANIC_TEXTS.map(str::to_owned));
@@ -249,9 +249,6 @@ impl Stamp {
 /// the compiler may need others.
 const SMALL_STD: [&str; 2] =
     ["-Zbuild-std=std,panic_abort", "-Zbuild-std-features=optimize_for_size"];
-
-/// Leptos then gives the views of components one type. Otherwise each nesting of views is compiled by itself.
-const ERASED_VIEWS: &str = "--cfg=erase_components";
 
 /// A panic traps at once. A browser shows its text nowhere.
 const NO_PANIC_TEXTS: [&str; 2] = ["-Zunstable-options", "-Cpanic=immediate-abort"];

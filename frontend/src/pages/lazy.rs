@@ -67,10 +67,10 @@ macro_rules! lazy {
 }
 
 lazy! {
-    listing: rules::Rules as rules_view;
+    listing: rules::Rules as rules_view, deferred::DeferredJobs as deferred_view,
+        usage::Usage as usage_view, why::Why as why_view;
     figures: overview::Overview as overview_view, live::Live as live_view,
-        rule::RulePage as rule_view, subjects::Subjects as subjects_view, deferred::DeferredJobs as deferred_view, usage::Usage as usage_view,
-        why::Why as why_view;
+        rule::RulePage as rule_view, subjects::Subjects as subjects_view;
     editing: rule_editor::NewRule as new_rule_view, rule_editor::RuleEditor as rule_editor_view,
         what_if::WhatIf as what_if_view;
     granting: overrides::Overrides as overrides_view, keys::Keys as keys_view,
