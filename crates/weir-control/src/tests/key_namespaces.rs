@@ -123,6 +123,14 @@ async fn restricted(plane: &Plane, member: &Member, namespaces: &[&str]) -> Stri
     plane.by(member, "POST", "keys").json(&body).send().await.expect(201).text("/secret")
 }
 
+/// Keys that are restricted to other namespaces than `default`, and to it and another one.
+async fn keys(plane: &Plane, member: &Member) -> [String; 2] {
+    [
+        restricted(plane, member, &["payments", "web"]).await,
+        restricted(plane, member, &["default", "payments"]).await,
+    ]
+}
+
 /// Texts of the namespace `default`.
 fn secrets(things: &Things) -> [&str; 5] {
     [&things.rule, &things.exception, &things.profile, "\"default\"", "\"login\""]
@@ -153,6 +161,7 @@ async fn every_operation_is_limited_to_the_namespaces_of_the_key() {
     let table = table();
     let shared = plane.member("ada@example.com").await;
     let shared_things = Things::of(&plane, &shared).await;
+    let shared_keys = keys(&plane, &shared).await;
     let rule = shared_things.rule.parse().expect("an id");
     super::denied_requests::denied(&plane, &shared, rule, "u-1", 1).await;
     // Events are of the time before the clock of the plane.
@@ -164,15 +173,12 @@ async fn every_operation_is_limited_to_the_namespaces_of_the_key() {
         }
         // An operation that changes something gets a tenant of its own.
         let changes = operation.method != "GET" && table.contains_key(id);
-        let (member, things) = if changes {
+        let (things, [outside, inside]) = if changes {
             let member = plane.member(&format!("ada{at}@example.com")).await;
-            let things = Things::of(&plane, &member).await;
-            (member, things)
+            (Things::of(&plane, &member).await, keys(&plane, &member).await)
         } else {
-            (shared.clone(), shared_things.clone())
+            (shared_things.clone(), shared_keys.clone())
         };
-        let outside = restricted(&plane, &member, &["payments", "web"]).await;
-        let inside = restricted(&plane, &member, &["default", "payments"]).await;
         let refused = ask(&plane, operation, &things, Some(&outside)).await;
         let admitted = ask(&plane, operation, &things, Some(&inside)).await;
         let (shown, all) = (refused.body.to_string(), admitted.body.to_string());
