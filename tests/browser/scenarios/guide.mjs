@@ -127,10 +127,10 @@ async function withoutScript(page) {
     await open(page, "operate/metrics.html");
     await page.getByRole("heading", { level: 1 }).waitFor();
     assert.equal(await page.getByRole("combobox").count(), 0, "no search that does nothing");
-    await page.getByRole("navigation", { name: "Contents" }).getByText("Start").click();
+    await page.getByRole("navigation", { name: "Contents" }).getByText("Start", { exact: true }).click();
     await page.getByRole("link", { name: "A tour" }).click();
     await heading(page, "A tour");
-    await page.unroute(script);
+    await page.unrouteAll({ behavior: "wait" });
 }
 
 async function open(page, path) {
