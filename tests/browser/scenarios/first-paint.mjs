@@ -26,7 +26,7 @@ await scenario("first paint", async ({ page, shoot }) => {
     assert.ok((await brightness(page)) < 255 - LIGHT, "dark before the program runs");
     assert.equal(await page.evaluate(() => document.documentElement.dataset.density), "compact");
     await shoot("not-loaded");
-    await page.unroute(program);
+    await page.unrouteAll({ behavior: "wait" });
     await page.getByRole("link", { name: "Reload" }).click();
     await heading(page, "Rules");
     await outline(page, program, shoot);
@@ -41,8 +41,8 @@ async function outline(page, program, shoot) {
         await route.continue();
     });
     await page.goto(`${stack.baseUrl}/t/${person.tenant}/rules`, { waitUntil: "commit" });
-    await page.getByRole("status").getByText("Loading", { exact: true }).waitFor({ state: "attached" });
-    await page.getByRole("status").getByText("Weir", { exact: true }).waitFor();
+    await page.getByRole("status").filter({ hasText: "Loading" }).waitFor({ state: "attached" });
+    await page.locator("#loading .brand").waitFor();
     await shoot("loading");
     arrives();
     await heading(page, "Rules");
