@@ -131,8 +131,12 @@ async function manyEvents(page, shoot) {
     assert.match(events[3], /^Alert Token volume 0: 7 subjects, last customer globex at 100%/);
     await changed.getByText("148+ more in the chart's table and in the audit log").waitFor();
     await page.getByRole("region", { name: "State" }).getByText("And 146 more.").waitFor();
-    const top = async (name) => (await page.getByRole("button", { name }).first().boundingBox()).y;
-    const lanes = [await top(/Changed rule api/), await top(/Alert Token volume/), await top(/Redis unavailable/)];
+    // All at one moment: the page can still move.
+    const flags = await page.locator(".chart-flags").getByRole("button").evaluateAll((buttons) =>
+        buttons.map((button) => ({ label: button.getAttribute("aria-label"), top: button.getBoundingClientRect().top })),
+    );
+    const top = (text) => flags.find(({ label }) => label.includes(text)).top;
+    const lanes = [top("Changed rule api"), top("Alert Token volume"), top("Redis unavailable")];
     assert.ok(lanes[0] > lanes[1] && lanes[1] > lanes[2], `${lanes}`);
     assert.equal(await page.locator(".chart-overlay .outage").count(), 2, "the slow time is no outage");
     await shoot("overview-events");
