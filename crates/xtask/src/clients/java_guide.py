@@ -153,7 +153,7 @@ def main() -> None:
             write(project / f"src/main/kotlin/Block{number}.kt", f"package block{number}\n{KOTLIN}{code}")
     for number, code in enumerate(programs):
         write(project / f"src/main/kotlin/Program{number}.kt", f"package program{number}\n{code}")
-    command = ["mvn", "-B", "-q", "--offline", f"-Dmaven.repo.local={repository}", "compile"]
+    command = ["mvn", "-B", "-q", "-Dkotlin.compiler.daemon=false", "--offline", f"-Dmaven.repo.local={repository}", "compile"]
     if subprocess.run(command, cwd=project).returncode != 0:
         sys.exit("the blocks of the guide do not compile")
     needed = {

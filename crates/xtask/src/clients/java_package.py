@@ -78,7 +78,7 @@ def digests(folder: pathlib.Path) -> dict[str, str]:
 
 
 def maven(folder: pathlib.Path, *arguments: str) -> None:
-    ended = subprocess.run(["mvn", "-B", "-q", *arguments], cwd=folder, stdout=subprocess.PIPE, text=True)
+    ended = subprocess.run(["mvn", "-B", "-q", "-Dkotlin.compiler.daemon=false", *arguments], cwd=folder, stdout=subprocess.PIPE, text=True)
     if ended.returncode != 0:
         sys.exit(f"{ended.stdout}mvn {' '.join(arguments)} failed")
 

@@ -10,7 +10,8 @@ XTASK = pathlib.Path(__file__).resolve().parent
 CLIENTS = XTASK.parents[3] / "clients"
 
 # The report of the tests, and warnings.
-QUIET = ["--batch-mode", "--no-transfer-progress"]
+# The Kotlin compiler would stay behind as a daemon.
+QUIET = ["--batch-mode", "--no-transfer-progress", "-Dkotlin.compiler.daemon=false"]
 
 Commands = Iterator[tuple[pathlib.Path, list]]
 
