@@ -1,6 +1,7 @@
 //! Answers from files that are embedded in the binary.
 
-use axum::http::{HeaderMap, HeaderValue, Method, header};
+use axum::extract::Request;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use rust_embed::{EmbeddedFile, RustEmbed};
 use weir_http::problem::Problem;
@@ -33,6 +34,26 @@ pub fn file<Files: RustEmbed>(path: &str, headers: &HeaderMap, caching: &str) ->
         set(header::CONTENT_ENCODING, encoding);
     }
     Some(response)
+}
+
+/// The page at `path` with its policy, or the page `404.html`. The next release changes pages under the same names, so clients ask
+/// each time. `what` names all pages, for a server without them.
+pub fn page<Pages: RustEmbed>(
+    request: &Request,
+    path: &str,
+    policy: HeaderValue,
+    what: &str,
+) -> Response {
+    const CACHING: &str = "no-cache";
+    if let Some(refusal) = refuse_writes(request.method()) {
+        return refusal;
+    }
+    let mut response = file::<Pages>(path, request.headers(), CACHING).unwrap_or_else(|| {
+        file::<Pages>("404.html", request.headers(), CACHING)
+            .map_or_else(|| not_built(what), |page| (StatusCode::NOT_FOUND, page).into_response())
+    });
+    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+    response
 }
 
 /// The answer to a request that would change a file; `None` for one that reads it.

@@ -2,12 +2,12 @@
 
 use axum::Router;
 use axum::extract::Request;
-use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::http::HeaderValue;
+use axum::response::{Redirect, Response};
 use axum::routing::any;
 use rust_embed::RustEmbed;
 
-use crate::embedded::{file, not_built, refuse_writes};
+use crate::embedded;
 
 #[derive(RustEmbed)]
 #[folder = "../../docs/dist"]
@@ -19,8 +19,6 @@ const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; font-src 'self'; img-src 'self'; \
      base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 );
-/// The caching of the pages: the next release changes them under the same names.
-const CACHING: &str = "no-cache";
 
 pub fn router() -> Router {
     let page = |request: Request| async move { page::<Pages>(&request) };
@@ -34,9 +32,6 @@ pub fn router() -> Router {
 }
 
 fn page<Pages: RustEmbed>(request: &Request) -> Response {
-    if let Some(refusal) = refuse_writes(request.method()) {
-        return refusal;
-    }
     let path = request.uri().path();
     let path = path.strip_prefix("/guide").unwrap_or(path).trim_start_matches('/');
     let path = if path.is_empty() || path.ends_with('/') {
@@ -44,14 +39,7 @@ fn page<Pages: RustEmbed>(request: &Request) -> Response {
     } else {
         path.to_owned()
     };
-    let mut response = file::<Pages>(&path, request.headers(), CACHING).unwrap_or_else(|| {
-        file::<Pages>("404.html", request.headers(), CACHING).map_or_else(
-            || not_built("the guide"),
-            |page| (StatusCode::NOT_FOUND, page).into_response(),
-        )
-    });
-    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, POLICY);
-    response
+    embedded::page::<Pages>(request, &path, POLICY, "the guide")
 }
 
 #[cfg(test)]

@@ -2,21 +2,18 @@
 
 use axum::Router;
 use axum::extract::Request;
-use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::http::HeaderValue;
+use axum::response::{Redirect, Response};
 use axum::routing::{any, get};
 use rust_embed::RustEmbed;
 use weir_http::json::Json;
 
-use crate::embedded::{file, not_built, refuse_writes};
+use crate::embedded;
 
 #[derive(RustEmbed)]
 #[folder = "../../docs/dist-reference"]
 #[cfg_attr(not(feature = "embed"), allow_missing = true)]
 struct Pages;
-
-/// The caching of the pages: the next release changes them under the same names.
-const CACHING: &str = "no-cache";
 
 /// The routes of the reference, whose pages can call this control plane and gates at these origins.
 pub fn router(gate_origins: &[String]) -> Router {
@@ -40,19 +37,9 @@ pub fn router(gate_origins: &[String]) -> Router {
 }
 
 fn page<Files: RustEmbed>(request: &Request, policy: HeaderValue) -> Response {
-    if let Some(refusal) = refuse_writes(request.method()) {
-        return refusal;
-    }
     let path = request.uri().path().trim_start_matches("/docs/");
     let path = if path.is_empty() { "index.html" } else { path };
-    let mut response = file::<Files>(path, request.headers(), CACHING).unwrap_or_else(|| {
-        file::<Files>("404.html", request.headers(), CACHING).map_or_else(
-            || not_built("the API reference"),
-            |page| (StatusCode::NOT_FOUND, page).into_response(),
-        )
-    });
-    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
-    response
+    embedded::page::<Files>(request, path, policy, "the API reference")
 }
 
 #[cfg(test)]
