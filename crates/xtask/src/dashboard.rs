@@ -17,7 +17,9 @@ use anyhow::{Context as _, Result, bail, ensure};
 use crate::build_paths;
 use crate::compress::compress;
 use crate::setup::{WasmStd, browser_tool, has_std_sources, wasm_std};
-use crate::workspace::{Workspace, call, files_below, fingerprint, has_extension, step};
+use crate::workspace::{
+    Workspace, call, emptied, files_below, fingerprint, has_extension, replace_folder, step,
+};
 use files::{assemble, report};
 
 pub fn run(workspace: &Workspace) -> Result<()> {
@@ -129,25 +131,13 @@ fn take_parts(parts: &Path, bound: &Path) -> Result<()> {
     Ok(())
 }
 
-fn emptied(folder: &Path) -> Result<PathBuf> {
-    if folder.exists() {
-        fs::remove_dir_all(folder).context("clear the working folder")?;
-    }
-    fs::create_dir_all(folder).context("create the working folder")?;
-    Ok(folder.to_owned())
-}
-
 fn put_in_place(workspace: &Workspace, bound: &Path, small: bool) -> Result<()> {
-    let staged = workspace.path("frontend/dist.new");
     step("assemble", || {
-        assemble(&workspace.path("frontend"), bound, &staged)?;
-        if small { compress(&staged) } else { Ok(()) }
-    })?;
-    let dist = workspace.path(DIST);
-    if dist.exists() {
-        fs::remove_dir_all(&dist).context("remove the former dashboard")?;
-    }
-    fs::rename(&staged, &dist).context("put the dashboard in its place")
+        replace_folder(&workspace.path(DIST), |staged| {
+            assemble(&workspace.path("frontend"), bound, staged)?;
+            if small { compress(staged) } else { Ok(()) }
+        })
+    })
 }
 
 fn compile(workspace: &Workspace, profile: &str, small_std: bool, how: &[&str]) -> Result<PathBuf> {

@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::compress::compress;
-use crate::reference;
-use crate::workspace::{Workspace, call, step};
+use crate::reference::{self, put_style};
+use crate::workspace::{Workspace, call, replace_folder, step, write_file};
 use links::{Target, check, resolve};
 use page::Page;
 use summary::Chapter;
@@ -62,73 +62,51 @@ fn build(workspace: &Workspace) -> Result<()> {
     if !faults.is_empty() {
         bail!("links that lead nowhere:\n  {}", faults.join("\n  "));
     }
-    write(workspace, &source, &chapters, &pages)
+    replace_folder(&workspace.path("docs/dist"), |staged| {
+        write(workspace, (&source, staged), &chapters, &pages)
+    })
 }
 
-/// Writes the pages and the files that they show into a new folder, and puts it in place of the former one.
+/// Writes the pages and the files that they show.
 fn write(
     workspace: &Workspace,
-    source: &Path,
+    (source, staged): (&Path, &Path),
     chapters: &[Chapter],
     pages: &BTreeMap<PathBuf, Page>,
 ) -> Result<()> {
-    let staged = workspace.path("docs/dist.new");
-    if staged.exists() {
-        fs::remove_dir_all(&staged).context("clear the folder for the guide")?;
-    }
     let theme = Theme::read(source)?;
     for (number, chapter) in chapters.iter().enumerate() {
         let from = Path::new(SOURCE).join(&chapter.path);
         let page = &pages[&from];
         let html = theme.render(chapters, number, page);
-        put(&staged.join(chapter.address()), html.as_bytes())?;
-        put(&staged.join(&chapter.path), page.markdown().as_bytes())?;
+        write_file(&staged.join(chapter.address()), html)?;
+        write_file(&staged.join(&chapter.path), page.markdown())?;
         for link in page.links() {
             let Ok(Target::File(file)) = resolve(&workspace.root, &from, link) else { continue };
             let below = file.strip_prefix(SOURCE).with_context(|| {
                 format!("docs/{} links to {}, outside the guide", chapter.path.display(), link)
             })?;
             if !pages.contains_key(&file) {
-                put(&staged.join(below), &fs::read(workspace.root.join(&file))?)?;
+                write_file(&staged.join(below), fs::read(workspace.root.join(&file))?)?;
             }
         }
     }
-    put(&staged.join("404.html"), theme.not_found(chapters).as_bytes())?;
+    write_file(&staged.join("404.html"), theme.not_found(chapters))?;
     let in_order =
         || chapters.iter().map(|chapter| (chapter, &pages[&Path::new(SOURCE).join(&chapter.path)]));
-    put(&staged.join("search.json"), texts::search_index(in_order()).to_string().as_bytes())?;
-    put(&staged.join("llms.txt"), texts::llms(in_order()).as_bytes())?;
+    write_file(&staged.join("search.json"), texts::search_index(in_order()).to_string())?;
+    write_file(&staged.join("llms.txt"), texts::llms(in_order()))?;
     for (name, ..) in texts::OPENAPI {
         let document = fs::read(workspace.path("openapi").join(name))?;
         let document: serde_json::Value = serde_json::from_slice(&document)?;
-        put(&staged.join("openapi").join(name), document.to_string().as_bytes())?;
+        write_file(&staged.join("openapi").join(name), document.to_string())?;
     }
-    put_appearance(workspace, source, &staged)?;
-    compress(&staged)?;
-    let dist = workspace.path("docs/dist");
-    if dist.exists() {
-        fs::remove_dir_all(&dist).context("remove the former guide")?;
+    put_style(workspace, "guide.css", staged)?;
+    for script in ["docs/theme/guide.js", "frontend/theme.js"].map(|name| workspace.path(name)) {
+        let bytes = fs::read(&script).with_context(|| format!("read {}", script.display()))?;
+        write_file(&staged.join(script.file_name().unwrap_or_default()), bytes)?;
     }
-    fs::rename(&staged, &dist).context("put the guide in its place")
-}
-
-/// The style, the scripts and the font. The colours, the font and the script of the stored theme are those of the dashboard.
-fn put_appearance(workspace: &Workspace, source: &Path, staged: &Path) -> Result<()> {
-    let frontend = workspace.path("frontend");
-    let read = |file: PathBuf| {
-        fs::read_to_string(&file).with_context(|| format!("read {}", file.display()))
-    };
-    let tokens = read(frontend.join("style/00-tokens.css"))?.replace("{{font}}", "inter.woff2");
-    let style = tokens + &read(source.join("theme/guide.css"))?;
-    put(&staged.join("guide.css"), style.as_bytes())?;
-    put(&staged.join("guide.js"), read(source.join("theme/guide.js"))?.as_bytes())?;
-    put(&staged.join("theme.js"), read(frontend.join("theme.js"))?.as_bytes())?;
-    put(&staged.join("inter.woff2"), &fs::read(frontend.join("vendor/inter.woff2"))?)
-}
-
-fn put(file: &Path, bytes: &[u8]) -> Result<()> {
-    fs::create_dir_all(file.parent().context("a file has a folder")?)?;
-    fs::write(file, bytes).with_context(|| format!("write {}", file.display()))
+    compress(staged)
 }
 
 const SOURCE: &str = "docs";

@@ -16,7 +16,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 
 use crate::compress::compress;
-use crate::workspace::{Workspace, step};
+use crate::workspace::{Workspace, replace_folder, step, write_file};
 use document::{Document, Plane};
 use page::{Theme, address};
 
@@ -24,13 +24,11 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     step("API reference", || build(workspace))
 }
 
-/// Writes the pages into a new folder, and puts it in place of the former one.
 fn build(workspace: &Workspace) -> Result<()> {
-    let staged = workspace.path("docs/dist-reference.new");
-    if staged.exists() {
-        fs::remove_dir_all(&staged).context("clear the folder for the reference")?;
-    }
-    fs::create_dir_all(&staged)?;
+    replace_folder(&workspace.path("docs/dist-reference"), |staged| write(workspace, staged))
+}
+
+fn write(workspace: &Workspace, staged: &Path) -> Result<()> {
     let theme_folder = workspace.path("docs/theme");
     let theme = Theme::read(&theme_folder)?;
     let documents = Plane::ALL.map(|plane| Document::read(workspace, plane));
@@ -40,33 +38,29 @@ fn build(workspace: &Workspace) -> Result<()> {
         groups.extend(document.groups()?);
     }
     for number in 0..groups.len() {
-        put(&staged, &address(&groups, number), theme.render(&groups, number))?;
+        write_file(&staged.join(address(&groups, number)), theme.render(&groups, number))?;
     }
-    put(&staged, "404.html", theme.not_found(&groups))?;
+    write_file(&staged.join("404.html"), theme.not_found(&groups))?;
+    put_style(workspace, "reference.css", staged)?;
+    let script =
+        text(&workspace.path("frontend/theme.js"))? + &text(&theme_folder.join("reference.js"))?;
+    write_file(&staged.join("reference.js"), script)?;
+    compress(staged)
+}
+
+/// Writes this style sheet of docs/theme after the colours of the dashboard, and the font of the dashboard.
+pub fn put_style(workspace: &Workspace, name: &str, staged: &Path) -> Result<()> {
+    const FONT: &str = "inter.woff2";
     let frontend = workspace.path("frontend");
-    let font = "inter.woff2";
-    let tokens = text(&frontend.join("style/00-tokens.css"))?.replace("{{font}}", font);
-    put(&staged, "reference.css", tokens + &text(&theme_folder.join("reference.css"))?)?;
-    put(
-        &staged,
-        "reference.js",
-        text(&frontend.join("theme.js"))? + &text(&theme_folder.join("reference.js"))?,
-    )?;
-    put(&staged, font, fs::read(frontend.join("vendor").join(font)).context("read the font")?)?;
-    compress(&staged)?;
-    let dist = workspace.path("docs/dist-reference");
-    if dist.exists() {
-        fs::remove_dir_all(&dist).context("remove the former reference")?;
-    }
-    fs::rename(&staged, &dist).context("put the reference in its place")
+    let tokens = text(&frontend.join("style/00-tokens.css"))?.replace("{{font}}", FONT);
+    let own = text(&workspace.path("docs/theme").join(name))?;
+    write_file(&staged.join(name), tokens + &own)?;
+    let font = fs::read(frontend.join("vendor").join(FONT)).context("read the font")?;
+    write_file(&staged.join(FONT), font)
 }
 
 fn text(file: &Path) -> Result<String> {
     fs::read_to_string(file).with_context(|| format!("read {}", file.display()))
-}
-
-fn put(folder: &Path, name: &str, content: impl AsRef<[u8]>) -> Result<()> {
-    fs::write(folder.join(name), content).with_context(|| format!("write {name}"))
 }
 
 #[cfg(test)]

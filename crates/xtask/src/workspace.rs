@@ -111,6 +111,31 @@ pub fn explain(error: &anyhow::Error) {
     }
 }
 
+/// The folder, with nothing in it.
+pub fn emptied(folder: &Path) -> Result<PathBuf> {
+    if folder.exists() {
+        fs::remove_dir_all(folder).with_context(|| format!("clear {}", folder.display()))?;
+    }
+    fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
+    Ok(folder.to_owned())
+}
+
+/// Fills a new folder, and puts it in the place of the former one, which stays if that fails.
+pub fn replace_folder(folder: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+    let staged = emptied(&folder.with_added_extension("new"))?;
+    fill(&staged)?;
+    if folder.exists() {
+        fs::remove_dir_all(folder).with_context(|| format!("remove {}", folder.display()))?;
+    }
+    fs::rename(&staged, folder).with_context(|| format!("put {} in its place", folder.display()))
+}
+
+/// Writes a file, whose folders need not exist.
+pub fn write_file(file: &Path, content: impl AsRef<[u8]>) -> Result<()> {
+    fs::create_dir_all(file.parent().context("a file has a folder")?)?;
+    fs::write(file, content).with_context(|| format!("write {}", file.display()))
+}
+
 /// Announces a step, runs it, says how long it took.
 pub fn step<T>(what: &str, action: impl FnOnce() -> Result<T>) -> Result<T> {
     println!("== {what}");

@@ -14,9 +14,6 @@ use crate::workspace::{files_below, fingerprint, has_extension};
 
 /// Writes everything but the compressed copies into `dist`.
 pub fn assemble(frontend: &Path, bound: &Path, dist: &Path) -> Result<()> {
-    if dist.exists() {
-        fs::remove_dir_all(dist).context("clear the folder for the dashboard")?;
-    }
     let assets = Assets(dist.join("assets"));
     fs::create_dir_all(&assets.0).context("create the folder for the dashboard")?;
     for file in files_below(&frontend.join("public"))? {
