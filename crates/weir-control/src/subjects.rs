@@ -6,9 +6,7 @@ use weir_domain::algorithm::Algorithm;
 use weir_http::problem::Problem;
 use weir_wire::limits::LimitBody;
 use weir_wire::overrides::OverrideAnswer;
-use weir_wire::subjects::{
-    AllowSubjectBody, BlockSubjectBody, FACTOR_DEFAULT, FACTOR_MAX, RaiseSubjectBody,
-};
+use weir_wire::subjects::{AllowOrBlockBody, FACTOR_DEFAULT, FACTOR_MAX, RaiseSubjectBody};
 use weir_wire::words::Action;
 
 use crate::actor::{By, Editor, InNamespaces};
@@ -62,7 +60,7 @@ fn times(limit: LimitBody, factor: u32) -> Result<LimitBody, Problem> {
 /// Block one subject of a rule for some time: an override that denies it. Counters are unchanged.
 #[utoipa::path(post, path = "/tenants/{tenant}/subjects/block", operation_id = "subjects_block", tag = "subjects",
     params(("tenant" = String, Path, description = "`tenant_…`")),
-    request_body = BlockSubjectBody,
+    request_body = AllowOrBlockBody,
     responses(
         (status = 201, description = "The override", body = OverrideAnswer),
         (status = 200, description = "The override, which replaced one that ended no later", body = OverrideAnswer),
@@ -71,7 +69,7 @@ fn times(limit: LimitBody, factor: u32) -> Result<LimitBody, Problem> {
 pub(crate) async fn block(
     State(control): State<ControlState>,
     By { caller, .. }: By<InNamespaces<Editor>>,
-    Input { body, once }: Input<BlockSubjectBody>,
+    Input { body, once }: Input<AllowOrBlockBody>,
 ) -> Result<Response, ControlError> {
     let mut change = control.change("subjects.block", caller, once).await?;
     let target = Target::load(&mut change, &body.rule_id, body.subject, body.for_s).await?;
@@ -82,7 +80,7 @@ pub(crate) async fn block(
 /// still limit the subject.
 #[utoipa::path(post, path = "/tenants/{tenant}/subjects/allow", operation_id = "subjects_allow", tag = "subjects",
     params(("tenant" = String, Path, description = "`tenant_…`")),
-    request_body = AllowSubjectBody,
+    request_body = AllowOrBlockBody,
     responses(
         (status = 201, description = "The override", body = OverrideAnswer),
         (status = 200, description = "The override, which replaced one that ended no later", body = OverrideAnswer),
@@ -91,7 +89,7 @@ pub(crate) async fn block(
 pub(crate) async fn allow(
     State(control): State<ControlState>,
     By { caller, .. }: By<InNamespaces<Editor>>,
-    Input { body, once }: Input<AllowSubjectBody>,
+    Input { body, once }: Input<AllowOrBlockBody>,
 ) -> Result<Response, ControlError> {
     let mut change = control.change("subjects.allow", caller, once).await?;
     let target = Target::load(&mut change, &body.rule_id, body.subject, body.for_s).await?;

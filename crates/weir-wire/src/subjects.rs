@@ -142,29 +142,12 @@ pub struct RaiseSubjectBody {
     pub reason: Option<String>,
 }
 
-/// `POST /tenants/{tenant}/subjects/block`
+/// `POST /tenants/{tenant}/subjects/allow`, and `block`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-pub struct BlockSubjectBody {
-    /// The rule that denies the subject.
-    pub rule_id: String,
-    /// A value for each attribute that the rule counts by.
-    pub subject: BTreeMap<String, String>,
-    /// The time in seconds after which the rule's limits apply again: 60 to 2,592,000 (30 days).
-    #[cfg_attr(feature = "openapi", schema(minimum = 60, maximum = 2_592_000, example = 3600))]
-    pub for_s: u32,
-    /// A text for people; at most 500 characters.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-}
-
-/// `POST /tenants/{tenant}/subjects/allow`
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(deny_unknown_fields)]
-pub struct AllowSubjectBody {
-    /// The rule that allows the subject.
+pub struct AllowOrBlockBody {
+    /// The rule that allows or denies the subject.
     pub rule_id: String,
     /// A value for each attribute that the rule counts by.
     pub subject: BTreeMap<String, String>,

@@ -3,8 +3,8 @@
 use weir_wire::audit::AuditEntry;
 use weir_wire::page::Page;
 
+use super::request::with_parameters;
 use super::{Answer, Api};
-use crate::browser::encode_component;
 use crate::model::audit::AuditLog;
 
 impl Api {
@@ -22,11 +22,8 @@ impl Api {
             AuditLog::Installation => "/operator/audit".to_owned(),
         };
         let limit = if cursor.is_some() { 200 } else { 50 };
-        let mut path = format!("{path}?limit={limit}");
         let cursor = cursor.map(|cursor| ("cursor", cursor));
-        for (name, value) in filter.iter().chain(&cursor) {
-            path.extend(["&", name, "=", &encode_component(value)]);
-        }
-        self.read(path)
+        let parameters = filter.iter().chain(&cursor).map(|(name, value)| (*name, value.as_str()));
+        self.read(with_parameters(format!("{path}?limit={limit}"), parameters))
     }
 }

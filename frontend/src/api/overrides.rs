@@ -7,9 +7,8 @@ use weir_wire::overrides::{
 use weir_wire::page::Page;
 use weir_wire::tester::{InspectAnswer, InspectBody, ResetAnswer, ResetBody};
 
-use super::request::Call;
+use super::request::{Call, with_parameters};
 use super::{Answer, Api, Problem};
-use crate::browser::encode_component;
 
 /// The overrides to return; empty texts do not restrict them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -28,17 +27,14 @@ impl Api {
         search: &OverrideSearch,
         cursor: Option<&str>,
     ) -> Answer<Page<OverrideAnswer>> {
-        let mut path = format!("/tenants/{tenant}/overrides?limit=200");
+        let path = format!("/tenants/{tenant}/overrides?limit=200");
         let parameters = [
             ("subject", search.subject.as_str()),
             ("rule_id", &search.rule_id),
             ("namespace", &search.namespace),
             ("cursor", cursor.unwrap_or_default()),
         ];
-        for (name, value) in parameters.into_iter().filter(|(_, value)| !value.is_empty()) {
-            path.extend(["&", name, "=", &encode_component(value)]);
-        }
-        self.read(path)
+        self.read(with_parameters(path, parameters))
     }
 
     /// All overrides of a tenant.

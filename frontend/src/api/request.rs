@@ -9,6 +9,7 @@ use web_sys::AbortSignal;
 use weir_wire::problem::ProblemBody;
 
 use super::Problem;
+use crate::browser;
 use crate::model::json;
 
 /// An answer that is under way. Boxed, so that the code that waits for it does not contain the code of the request.
@@ -61,6 +62,17 @@ impl Call {
             None => builder.build(),
         }
     }
+}
+
+/// A path that has a query, or a query, with further parameters. Those without a value are left out.
+pub(super) fn with_parameters<'a>(
+    mut path: String,
+    parameters: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> String {
+    for (name, value) in parameters.into_iter().filter(|(_, value)| !value.is_empty()) {
+        path.extend(["&", name, "=", &browser::encode_component(value)]);
+    }
+    path
 }
 
 /// Sends a request that needs no session.

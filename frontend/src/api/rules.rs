@@ -5,7 +5,7 @@ use weir_wire::audit::{RevertBody, Revision};
 use weir_wire::page::Page;
 use weir_wire::rules::{RULE_IDS_MAX, RuleAnswer, RuleBody};
 
-use super::request::Call;
+use super::request::{Call, with_parameters};
 use super::{Answer, Api, Problem};
 use crate::browser::encode_component;
 
@@ -95,16 +95,11 @@ impl Api {
         having: &RuleSelection,
         text: &str,
     ) -> Answer<Page<RuleAnswer>> {
-        let mut path = format!("/tenants/{tenant}/rules?limit={most}");
+        let path = format!("/tenants/{tenant}/rules?limit={most}");
         let namespace = having.namespace.as_str();
         let parameters =
             [("has", having.feature.as_str()), ("namespace", namespace), ("search", text)];
-        for (name, value) in parameters {
-            if !value.is_empty() {
-                path.extend(["&", name, "=", &encode_component(value)]);
-            }
-        }
-        self.read(path)
+        self.read(with_parameters(path, parameters))
     }
 
     /// The rules with these ids; missing ids are skipped.

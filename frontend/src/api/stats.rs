@@ -5,6 +5,7 @@ use weir_wire::stats::{
     Denials, DeniedRequest, Events, RuleSegments, RulesSeries, Series, Summary, Top,
 };
 
+use super::request::with_parameters;
 use super::{Answer, Api};
 use crate::browser;
 
@@ -28,14 +29,9 @@ impl StatsScope {
 
     fn query(&self) -> String {
         let (from, to) = (browser::rfc3339(self.from_ms), browser::rfc3339(self.to_ms));
-        let mut query = format!("from={from}&to={to}");
         let rule = self.rule.as_deref().unwrap_or_default();
-        for (name, value) in [("rule_id", rule), ("namespace", &self.namespace)] {
-            if !value.is_empty() {
-                query.extend(["&", name, "=", &browser::encode_component(value)]);
-            }
-        }
-        query
+        let parameters = [("rule_id", rule), ("namespace", &self.namespace)];
+        with_parameters(format!("from={from}&to={to}"), parameters)
     }
 }
 
@@ -77,13 +73,9 @@ impl Api {
         namespace: &str,
         cursor: Option<String>,
     ) -> Answer<QuotaUsagePage> {
-        let mut path = format!("/tenants/{tenant}/usage?limit=200");
-        for (name, value) in [("namespace", namespace), ("cursor", &cursor.unwrap_or_default())] {
-            if !value.is_empty() {
-                path.extend(["&", name, "=", &browser::encode_component(value)]);
-            }
-        }
-        self.read(path)
+        let path = format!("/tenants/{tenant}/usage?limit=200");
+        let cursor = cursor.unwrap_or_default();
+        self.read(with_parameters(path, [("namespace", namespace), ("cursor", &cursor)]))
     }
 
     /// The decisions of a rule by variant, by share of subjects and by class.
@@ -118,17 +110,12 @@ impl Api {
         cursor: Option<&str>,
     ) -> Answer<Denials> {
         let limit = if cursor.is_some() { 200 } else { 100 };
-        let mut path = format!("/tenants/{tenant}/stats/denials?limit={limit}");
+        let path = format!("/tenants/{tenant}/stats/denials?limit={limit}");
         let parameters = [
             ("rule_id", rule.unwrap_or_default()),
             ("namespace", namespace),
             ("cursor", cursor.unwrap_or_default()),
         ];
-        for (name, value) in parameters {
-            if !value.is_empty() {
-                path.extend(["&", name, "=", &browser::encode_component(value)]);
-            }
-        }
-        self.read(path)
+        self.read(with_parameters(path, parameters))
     }
 }

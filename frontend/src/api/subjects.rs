@@ -4,11 +4,10 @@ use gloo_net::http::Method;
 use weir_wire::overrides::OverrideAnswer;
 use weir_wire::search::SearchAnswer;
 use weir_wire::subjects::{
-    AllowSubjectBody, BlockSubjectBody, InspectSubjectAnswer, InspectSubjectBody, NearLimitAnswer,
-    RaiseSubjectBody,
+    AllowOrBlockBody, InspectSubjectAnswer, InspectSubjectBody, NearLimitAnswer, RaiseSubjectBody,
 };
 
-use super::request::Call;
+use super::request::{Call, with_parameters};
 use super::{Answer, Api};
 use crate::browser;
 
@@ -31,13 +30,8 @@ impl Api {
         namespace: &str,
         percent: u8,
     ) -> Answer<NearLimitAnswer> {
-        let mut path = format!("/tenants/{tenant}/subjects/near-limit?percent={percent}");
-        for (name, value) in [("rule_id", rule), ("namespace", namespace)] {
-            if !value.is_empty() {
-                path.extend(["&", name, "=", &browser::encode_component(value)]);
-            }
-        }
-        self.read(path)
+        let path = format!("/tenants/{tenant}/subjects/near-limit?percent={percent}");
+        self.read(with_parameters(path, [("rule_id", rule), ("namespace", namespace)]))
     }
 
     /// Searches subjects, rules, overrides, alerts, webhooks, members, keys and audit entries.
@@ -51,12 +45,12 @@ impl Api {
     }
 
     /// Allows every check of a subject for some time.
-    pub fn allow_subject(self, tenant: &str, body: &AllowSubjectBody) -> Answer<OverrideAnswer> {
+    pub fn allow_subject(self, tenant: &str, body: &AllowOrBlockBody) -> Answer<OverrideAnswer> {
         self.create(format!("/tenants/{tenant}/subjects/allow"), body)
     }
 
     /// Denies a subject for some time.
-    pub fn block_subject(self, tenant: &str, body: &BlockSubjectBody) -> Answer<OverrideAnswer> {
+    pub fn block_subject(self, tenant: &str, body: &AllowOrBlockBody) -> Answer<OverrideAnswer> {
         self.create(format!("/tenants/{tenant}/subjects/block"), body)
     }
 }

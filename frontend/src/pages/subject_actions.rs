@@ -3,9 +3,7 @@
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use weir_wire::overrides::OverrideAnswer;
-use weir_wire::subjects::{
-    AllowSubjectBody, BlockSubjectBody, InspectSubjectBody, RaiseSubjectBody,
-};
+use weir_wire::subjects::{AllowOrBlockBody, InspectSubjectBody, RaiseSubjectBody};
 use weir_wire::tenants::Role;
 use weir_wire::tester::ResetBody;
 
@@ -151,11 +149,11 @@ impl SubjectActions {
                 api.raise_subject(&tenant, &body).await.map(Some)
             }
             SubjectAction::Allow { for_s } => {
-                let body = AllowSubjectBody { rule_id, subject, for_s, reason: None };
+                let body = AllowOrBlockBody { rule_id, subject, for_s, reason: None };
                 api.allow_subject(&tenant, &body).await.map(Some)
             }
             SubjectAction::Block { for_s } => {
-                let body = BlockSubjectBody { rule_id, subject, for_s, reason: None };
+                let body = AllowOrBlockBody { rule_id, subject, for_s, reason: None };
                 api.block_subject(&tenant, &body).await.map(Some)
             }
             SubjectAction::Reset => {
