@@ -15,4 +15,4 @@ pub(crate) use counters::{CountersError, inspect};
 pub(crate) use limit_answer::limit_answer;
 pub(crate) use rule_subject::{RuleSubject, limits_of};
 pub(crate) use stored::{CheckedRule, UnreadableRule, slots};
-pub(crate) use subject::{subject_digest, subject_of, subject_values};
+pub(crate) use subject::{override_digests, subject_digest, subject_of, subject_values};

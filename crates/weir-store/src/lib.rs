@@ -126,7 +126,7 @@ pub use tallies::{
 pub use tenants::{MyTenant, TenantRow, Tenants};
 pub use top_subjects::{
     FoundSubject, HistoryFilter, SKETCH_MS, SketchEntry, SketchRow, SubjectSearch, SubjectSpan,
-    TopFilter, TopSubject, TopSubjects,
+    TopFilter, TopSubject, TopSubjects, sketch_start,
 };
 pub use tx::{Scope, Tx};
 pub use usage::{RedisUsage, Usage, UsageFilter, UsageRow};

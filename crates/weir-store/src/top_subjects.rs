@@ -19,6 +19,11 @@ pub use search::{FoundSubject, SubjectSearch};
 /// The span of one sketch in milliseconds.
 pub const SKETCH_MS: i64 = 10 * 60 * 1000;
 
+/// The start of the span that contains this time.
+pub fn sketch_start(at: Timestamp) -> Timestamp {
+    Timestamp::from_millis(at.as_millis().div_euclid(SKETCH_MS) * SKETCH_MS)
+}
+
 /// The busiest subjects of a tenant at one gate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SketchRow {

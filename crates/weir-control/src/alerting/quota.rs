@@ -13,7 +13,7 @@ use weir_domain::algorithm::{Algorithm, Quota};
 use weir_domain::calendar;
 use weir_domain::charge::RuleCharge;
 use weir_domain::id::RuleId;
-use weir_domain::overrides::{Active, Effect, override_keys};
+use weir_domain::overrides::{Active, Effect};
 use weir_domain::rulebook::ActiveRule;
 use weir_domain::time::{Micros, Timestamp};
 use weir_store::{AlertRow, RuleRow, SKETCH_MS, Scope, TopFilter, Tx};
@@ -21,7 +21,9 @@ use weir_store::{AlertRow, RuleRow, SKETCH_MS, Scope, TopFilter, Tx};
 use crate::alerting::finding::Finding;
 use crate::alerting::message::{AlertName, QuotaReached, RuleName, WebhookMessage};
 use crate::error::ControlError;
-use crate::rule_service::{active_rule, charge_of, inspect, spread_by, subject_digest, subject_of};
+use crate::rule_service::{
+    active_rule, charge_of, inspect, override_digests, spread_by, subject_of,
+};
 use crate::state::ControlState;
 
 /// The most subjects that one evaluation inspects.
@@ -61,7 +63,8 @@ pub(super) async fn findings(
     };
     let rule = active_rule(&row, &[])?;
     let subjects = subjects(&mut tx, &row, &rule, now).await?;
-    let digests: Vec<_> = subjects.iter().flat_map(|subject| digests(&rule, subject)).collect();
+    let digests: Vec<_> =
+        subjects.iter().flat_map(|subject| override_digests(&rule.rule, subject)).collect();
     let overrides = tx.overrides().for_subjects(row.tenant_id, row.id, &digests).await?;
     drop(tx);
     let rule = active_rule(&row, &overrides)?;
@@ -87,15 +90,6 @@ pub(super) async fn findings(
         }
     }
     Ok(findings)
-}
-
-/// The digests under which overrides of a subject can be stored; none if the rule now counts by other attributes.
-fn digests(active: &ActiveRule, subject: &Subject) -> Vec<[u8; 32]> {
-    let rule = &active.rule;
-    let Ok(values) = rule.subject_values(|name| subject.get(name).map(String::as_str)) else {
-        return Vec::new();
-    };
-    override_keys(rule, &values).into_iter().map(subject_digest).collect()
 }
 
 /// The stored form of a mark. A digest replaces a long subject, because a mark is part of a key.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
+use weir_domain::overrides::override_keys;
 use weir_domain::rule::Rule;
 use weir_domain::subject::SubjectKey;
 use weir_http::problem::Problem;
@@ -25,6 +26,14 @@ pub(crate) fn subject_values<'a>(
 /// The digest under which the override of a subject is stored.
 pub(crate) fn subject_digest(key: SubjectKey) -> [u8; 32] {
     Sha256::digest(key.0.to_be_bytes()).into()
+}
+
+/// The digests under which overrides of a subject can be stored; none if the rule counts by other attributes.
+pub(crate) fn override_digests(rule: &Rule, subject: &BTreeMap<String, String>) -> Vec<[u8; 32]> {
+    let Ok(values) = rule.subject_values(|name| subject.get(name).map(String::as_str)) else {
+        return Vec::new();
+    };
+    override_keys(rule, &values).into_iter().map(subject_digest).collect()
 }
 
 /// A subject that a gate stored. Values that are not texts are omitted, because gates write none.

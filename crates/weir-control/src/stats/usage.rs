@@ -15,13 +15,13 @@ use weir_domain::calendar;
 use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
 use weir_domain::id::{RuleId, TenantId};
-use weir_domain::overrides::override_keys;
 use weir_domain::subject::SHOWN_VALUE_CHARS_MAX;
 use weir_domain::time::{Micros, Timestamp};
 use weir_http::json::Json;
 use weir_http::params::Query;
 use weir_store::{
-    Listing, Page, RuleFilter, RuleHas, RuleRow, SKETCH_MS, TopFilter, TopSubject, Tx,
+    Listing, OverrideRow, Page, RuleFilter, RuleHas, RuleRow, SKETCH_MS, TopFilter, TopSubject, Tx,
+    sketch_start,
 };
 use weir_wire::quota_usage::{QuotaUsage, QuotaUsagePage, USAGE_RULES_MAX, USAGE_SUBJECTS_MAX};
 use weir_wire::time::DateTime;
@@ -32,7 +32,7 @@ use crate::error::ControlError;
 use crate::listing::{List, ListQuery};
 use crate::names;
 use crate::rule_service::{
-    CheckedRule, RuleSubject, active_rule, inspect, spread_by, subject_digest, subject_of,
+    CheckedRule, RuleSubject, active_rule, inspect, override_digests, spread_by, subject_of,
 };
 use crate::state::ControlState;
 
@@ -94,8 +94,7 @@ pub(crate) async fn list(
         search: None,
     };
     let days_ms = i64::from(control.settings.retention.minutes_days) * DAY_MS;
-    let from =
-        Timestamp::from_millis((now.as_millis() - days_ms).div_euclid(SKETCH_MS) * SKETCH_MS);
+    let from = sketch_start(now.plus_ms(-days_ms));
     let top = TopFilter {
         tenant_id,
         rule_id,
@@ -112,15 +111,12 @@ pub(crate) async fn list(
     let most = usize::try_from(USAGE_SUBJECTS_MAX).unwrap_or(usize::MAX);
     let truncated = rules.more || known.counts.len() >= most;
     let listing = listed(counted(&rules.items, known.counts), &page);
-    let mut subjects = Vec::new();
-    for of_rule in listing.items.chunk_by(|one, other| one.rule == other.rule) {
-        let row = &rules.items[of_rule[0].rule];
-        subjects.push((row, of_rule, subjects_of(&mut tx, row, of_rule, now).await?));
-    }
+    let overrides = overrides(&mut tx, tenant_id, &rules.items, &listing.items).await?;
     drop(tx);
+    let of_namespaces = listing.items.chunk_by(|one, other| one.key.0 == other.key.0);
     let mut data = Vec::new();
-    for (row, of_rule, subjects) in subjects {
-        data.extend(used(&control, tenant_id, row, of_rule, &subjects).await?);
+    for counted in of_namespaces {
+        data.extend(used(&control, &rules.items, counted, &overrides, now).await?);
     }
     let page = list.answer(listing, |last| last.key.clone(), |_| ());
     Ok(Json(QuotaUsagePage {
@@ -172,49 +168,58 @@ fn listed(mut all: Vec<Counted>, page: &Page<Key>) -> Listing<Counted> {
     Listing { items: all, more }
 }
 
-/// The subjects of a rule with their overrides. `None` for one that the rule cannot count any more.
-async fn subjects_of(
+/// The overrides that can apply to these subjects.
+async fn overrides(
     tx: &mut Tx,
-    row: &RuleRow,
+    tenant_id: TenantId,
+    rules: &[RuleRow],
     counted: &[Counted],
-    now: Timestamp,
-) -> Result<Vec<Option<RuleSubject>>, ControlError> {
-    let Ok(checked) = CheckedRule::stored(row) else {
-        return Ok(counted.iter().map(|_| None).collect());
-    };
-    let digests = counted.iter().filter_map(|counted| {
-        let value = |name: &str| counted.subject.get(name).map(String::as_str);
-        let values = checked.rule.subject_values(value).ok()?;
-        Some(override_keys(&checked.rule, &values).into_iter().map(subject_digest))
-    });
-    let digests: Vec<_> = digests.flatten().collect();
-    let overrides = tx.overrides().for_subjects(row.tenant_id, row.id, &digests).await?;
-    let active = active_rule(row, &overrides)?;
-    let subject = |counted: &Counted| {
-        RuleSubject::new((active.clone(), spread_by(row)), &counted.subject, now).ok()
-    };
-    Ok(counted.iter().map(subject).collect())
+) -> Result<Vec<OverrideRow>, ControlError> {
+    let mut keys = Vec::new();
+    for of_rule in by_rule(counted) {
+        let row = &rules[of_rule[0].rule];
+        let Ok(checked) = CheckedRule::stored(row) else { continue };
+        let digests = |counted: &Counted| override_digests(&checked.rule, &counted.subject);
+        keys.extend(of_rule.iter().flat_map(digests).map(|digest| (row.id, digest)));
+    }
+    Ok(tx.overrides().of_keys(tenant_id, &keys).await?)
 }
 
-/// The entries of the subjects of a rule.
+fn by_rule(counted: &[Counted]) -> impl Iterator<Item = &[Counted]> {
+    counted.chunk_by(|one, other| one.rule == other.rule)
+}
+
+/// The entries of subjects of one namespace. A rule that cannot be read has none, nor has a subject that its rule cannot count
+/// any more.
 async fn used(
     control: &ControlState,
-    tenant_id: TenantId,
-    row: &RuleRow,
+    rules: &[RuleRow],
     counted: &[Counted],
-    subjects: &[Option<RuleSubject>],
+    overrides: &[OverrideRow],
+    now: Timestamp,
 ) -> Result<Vec<QuotaUsage>, ControlError> {
-    let charge = |(counted, subject): (_, &Option<RuleSubject>)| {
-        Some((counted, subject.as_ref()?.charge()?))
+    let mut charges: Vec<(&Counted, RuleCharge)> = Vec::new();
+    for of_rule in by_rule(counted) {
+        let row = &rules[of_rule[0].rule];
+        if CheckedRule::stored(row).is_err() {
+            continue;
+        }
+        let active = active_rule(row, overrides)?;
+        let charge = |counted: &Counted| {
+            let rule = (active.clone(), spread_by(row));
+            RuleSubject::new(rule, &counted.subject, now).ok()?.charge()
+        };
+        charges.extend(of_rule.iter().filter_map(|counted| Some((counted, charge(counted)?))));
+    }
+    let Some(row) = counted.first().map(|counted| &rules[counted.rule]) else {
+        return Ok(Vec::new());
     };
-    let charges: Vec<(&Counted, RuleCharge)> =
-        counted.iter().zip(subjects).filter_map(charge).collect();
     let parts = charges.iter().map(|(_, charge)| std::slice::from_ref(charge));
-    let read = inspect(&control.limiter, tenant_id, &row.namespace, 1, parts).await?;
+    let read = inspect(&control.limiter, row.tenant_id, &row.namespace, 1, parts).await?;
     let entries = charges.iter().zip(read).flat_map(|((counted, charge), (decided, decisions))| {
         let limits = charge.limits().iter().zip(decisions);
         limits.filter_map(move |(limit, decision)| {
-            entry(row, counted, &limit.algorithm, decision, decided)
+            entry(&rules[counted.rule], counted, &limit.algorithm, decision, decided)
         })
     });
     Ok(entries.collect())

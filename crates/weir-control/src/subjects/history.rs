@@ -3,7 +3,7 @@
 use serde_json::Value;
 use weir_domain::id::{RuleId, TenantId};
 use weir_domain::time::Timestamp;
-use weir_store::{HistoryFilter, SKETCH_MS, SubjectSpan, Tx};
+use weir_store::{HistoryFilter, SKETCH_MS, SubjectSpan, Tx, sketch_start};
 use weir_wire::subjects::{DenialsOfRule, SubjectHistory};
 
 use crate::error::ControlError;
@@ -27,7 +27,7 @@ pub(super) async fn history(
     let to = at(last + 1);
     let filter = HistoryFilter { tenant_id, rule_ids, subjects, from, to };
     let counted = tx.top_subjects().history(&filter).await?;
-    let hour_ago = at((now.as_millis() - HOUR_MS).div_euclid(SKETCH_MS));
+    let hour_ago = sketch_start(now.plus_ms(-HOUR_MS));
     let filter = HistoryFilter { from: hour_ago, ..filter };
     let last_hour = tx.top_subjects().denied_by(&filter).await?.into_iter();
     let column = |of: fn(&SubjectSpan) -> u64| {

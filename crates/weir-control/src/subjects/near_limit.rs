@@ -14,13 +14,12 @@ use utoipa::IntoParams;
 use weir_domain::alert::reached;
 use weir_domain::draft::Mode;
 use weir_domain::id::{RuleId, TenantId};
-use weir_domain::overrides::override_keys;
 use weir_domain::rulebook::ActiveRule;
 use weir_domain::time::Timestamp;
 use weir_http::json::Json;
 use weir_http::params::Query;
 use weir_http::problem::Problem;
-use weir_store::{OverrideRow, Page, RuleFilter, RuleRow, SKETCH_MS, TopFilter, Tx};
+use weir_store::{OverrideRow, Page, RuleFilter, RuleRow, SKETCH_MS, TopFilter, Tx, sketch_start};
 use weir_wire::check::LimitAnswer;
 use weir_wire::limits::AlgorithmName;
 use weir_wire::subjects::{NEAR_LIMIT_SUBJECTS_MAX, NearLimit, NearLimitAnswer};
@@ -29,8 +28,7 @@ use crate::actor::{By, InNamespaces, Viewer};
 use crate::error::ControlError;
 use crate::names;
 use crate::rule_service::{
-    CheckedRule, RuleSubject, active_rule, limits_of, spread_by, subject_digest, subject_of,
-    subject_values,
+    CheckedRule, RuleSubject, active_rule, limits_of, override_digests, spread_by, subject_of,
 };
 use crate::state::ControlState;
 use crate::stats::parse_rule;
@@ -73,12 +71,11 @@ pub(crate) async fn near_limit(
     let rule_id = parse_rule(query.rule_id)?;
     let namespaces = caller.namespaces.filter(names::namespace_filter(query.namespace)?)?;
     let now = control.clock.now();
-    let hour_ago = (now.as_millis() - HOUR_MS).div_euclid(SKETCH_MS) * SKETCH_MS;
     let filter = TopFilter {
         tenant_id,
         rule_id,
         namespaces: namespaces.clone(),
-        from: Timestamp::from_millis(hour_ago),
+        from: sketch_start(now.plus_ms(-HOUR_MS)),
         to: now.plus_ms(SKETCH_MS),
         most_asked_first: true,
         limit: NEAR_LIMIT_SUBJECTS_MAX + 1,
@@ -142,8 +139,7 @@ async fn overrides(
         let rule = CheckedRule::stored(row)?.rule;
         for subject in subjects.get(&row.id).into_iter().flatten() {
             // The rule can count by other attributes than an hour ago.
-            let Ok(values) = subject_values(&rule, subject) else { continue };
-            let digests = override_keys(&rule, &values).into_iter().map(subject_digest);
+            let digests = override_digests(&rule, subject).into_iter();
             keys.extend(digests.map(|digest| (row.id, digest)));
         }
     }
