@@ -164,7 +164,7 @@ async fn make_alerts(
     let tokens = rules.iter().find(|(_, rule)| rule.name() == "tokens-per-team");
     let tokens = tokens.map(|(id, _)| id.to_string());
     for (mut alert, rule) in [(rules::denial_alert(), None), (rules::token_alert(), tokens)] {
-        alert["webhook_id"] = json!(webhook);
+        alert["webhook_ids"] = json!([webhook]);
         alert["rule_id"] = json!(rule);
         admin.post(&format!("{home}/alerts"), &alert).await?;
     }
