@@ -186,6 +186,25 @@ impl<'t> Alerts<'t> {
         .transpose()
     }
 
+    /// Whether an alert is sent to this webhook after its first one.
+    pub(crate) async fn use_webhook(
+        self,
+        tenant_id: TenantId,
+        id: WebhookId,
+    ) -> Result<bool, StoreError> {
+        let is_used = sqlx::query_scalar!(
+            r#"-- alerts.use_webhook
+            SELECT EXISTS (
+                SELECT 1 FROM alerts WHERE tenant_id = $1 AND $2 = ANY (more_webhook_ids)
+            ) AS "is_used!""#,
+            uuid(tenant_id.to_u128()),
+            uuid(id.to_u128()),
+        )
+        .fetch_one(self.conn)
+        .await?;
+        Ok(is_used)
+    }
+
     /// Returns the number of alerts of a tenant.
     pub async fn count(self, tenant_id: TenantId) -> Result<u64, StoreError> {
         let count = sqlx::query_scalar!(

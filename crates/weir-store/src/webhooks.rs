@@ -8,6 +8,7 @@ use weir_domain::id::{TenantId, WebhookId};
 use weir_domain::time::Timestamp;
 use weir_domain::webhook::WebhookKind;
 
+use crate::alerts::Alerts;
 use crate::connection::PooledConnection;
 use crate::convert::{all, stored, timestamp, unsigned, uuid};
 use crate::error::{Constraint, StoreError};
@@ -351,17 +352,7 @@ impl<'t> Webhooks<'t> {
         id: WebhookId,
     ) -> Result<Option<WebhookRow>, StoreError> {
         // The constraint knows the first webhook of an alert only.
-        let is_used = sqlx::query_scalar!(
-            r#"-- webhooks.is_used
-            SELECT EXISTS (
-                SELECT 1 FROM alerts WHERE tenant_id = $1 AND $2 = ANY (more_webhook_ids)
-            ) AS "is_used!""#,
-            uuid(tenant_id.to_u128()),
-            uuid(id.to_u128()),
-        )
-        .fetch_one(&mut *self.conn)
-        .await?;
-        if is_used {
+        if Alerts::new(&mut *self.conn).use_webhook(tenant_id, id).await? {
             return Err(StoreError::Conflict(Constraint::AlertWebhook));
         }
         let row = query_webhooks!(
