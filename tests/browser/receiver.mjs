@@ -18,11 +18,15 @@ export async function receive() {
     await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
     receiver.url = `http://127.0.0.1:${server.address().port}/hook`;
     /** The next message, in order of arrival. */
-    receiver.next = async () => {
-        const late = new Promise((_, fail) => {
-            setTimeout(() => fail(new Error("nothing was received")), 60_000).unref();
+    receiver.next = () => {
+        if (messages.length > 0) return Promise.resolve(messages.shift());
+        return new Promise((got, fail) => {
+            const late = setTimeout(() => fail(new Error("nothing was received")), 60_000);
+            waiting.push((message) => {
+                clearTimeout(late);
+                got(message);
+            });
         });
-        return messages.shift() ?? Promise.race([new Promise((got) => waiting.push(got)), late]);
     };
     /** The next message for which `holds` returns true. */
     receiver.nextOf = async (holds) => {

@@ -22,6 +22,7 @@ await scenario("approximate", async ({ page, shoot }) => {
 async function edit(page, shoot) {
     const limit = page.getByRole("group", { name: "Limit" });
     const algorithm = limit.getByLabel("Algorithm");
+    await algorithm.selectOption({ label: "Sliding window counter" });
     await page.getByText("Redis decides every request", { exact: true }).waitFor();
     await page.getByLabel("Consistency").selectOption({ label: "Approximate" });
     await page.getByText("Leases of a bucket or sliding counter, within a bound", { exact: true }).waitFor();
