@@ -36,6 +36,7 @@ mod redis_cluster;
 mod redis_outage;
 mod redis_refusals;
 mod redis_tls;
+mod regions;
 mod rule_controls;
 mod rule_propagation;
 mod rules_as_code;

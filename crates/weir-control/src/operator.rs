@@ -14,6 +14,7 @@ pub(crate) mod enforcement;
 pub(crate) mod gates;
 pub(crate) mod issue_reset;
 pub(crate) mod list;
+pub(crate) mod regions;
 pub(crate) mod suspend;
 pub(crate) mod usage;
 

@@ -217,6 +217,7 @@ fn operator() -> OpenApiRouter<ControlState> {
         .routes(routes!(operator::ceilings::read, operator::ceilings::set))
         .routes(routes!(operator::defaults::read, operator::defaults::set))
         .routes(routes!(operator::enforcement::read, operator::enforcement::set))
+        .routes(routes!(operator::regions::read, operator::regions::set))
         .routes(routes!(operator::gates::list))
         .routes(routes!(operator::gates::rollouts))
         .routes(routes!(operator::usage::usage))

@@ -1,5 +1,6 @@
-//! The keys that seal secrets. They are derived from the signing keys of access tokens, the present one first.
+//! The keys that seal secrets, and those that sign calls between regions. They are derived from the signing keys of access tokens, the present one first.
 
+use weir_region::RegionKey;
 use weir_webhook::{Sealing, SealingKey};
 
 use crate::tokens::{SigningKey, UnusableKey};
@@ -12,4 +13,9 @@ pub fn sealing_keys(keys: &[SigningKey]) -> Result<Vec<SealingKey>, UnusableKey>
 /// Seals with the key that is derived from the first of these, and opens with all.
 pub fn sealing(keys: &[SigningKey]) -> Result<Sealing, UnusableKey> {
     Sealing::new(&sealing_keys(keys)?).ok_or(UnusableKey::Missing)
+}
+
+/// The keys that sign calls between regions.
+pub fn region_keys(keys: &[SigningKey]) -> Result<Vec<RegionKey>, UnusableKey> {
+    keys.iter().map(|key| Ok(RegionKey::derive(&key.seed()?))).collect()
 }

@@ -36,6 +36,8 @@ pub struct RuleDraft {
     pub on_store_failure: OnStoreFailure,
     /// Whether gates can decide with leased units.
     pub consistency: Consistency,
+    /// The regions that share the counters.
+    pub reach: Reach,
     /// The answer to a check that costs more than is left.
     pub over: Over,
     /// The classes of checks that leave a share of each limit to others.
@@ -97,6 +99,7 @@ impl Default for RuleDraft {
             block_memory_ms: None,
             on_store_failure: OnStoreFailure::Allow,
             consistency: Consistency::Exact,
+            reach: Reach::Region,
             over: Over::Deny,
             priority: None,
             enforce_percent: None,
@@ -210,6 +213,16 @@ words! {
         /// A gate decides with units taken in advance, within the bound of [`crate::approximation`].
         Approximate = "approximate"
             ("Approximate": "leases of a bucket or sliding counter, within a bound"),
+    }
+}
+
+words! {
+    /// The regions that share the counters of a rule.
+    Reach {
+        /// Each region counts by itself.
+        Region = "region" ("Each region": "every region counts by itself"),
+        /// All regions count together, in the home region.
+        World = "world" ("All regions": "all regions count together, in the home region"),
     }
 }
 

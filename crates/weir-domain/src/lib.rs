@@ -30,6 +30,7 @@ pub mod overrides;
 #[cfg(feature = "regex")]
 pub mod pattern;
 pub mod pattern_budget;
+pub mod regions;
 pub mod rule;
 pub mod unleased;
 pub mod warnings;

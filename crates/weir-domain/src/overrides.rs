@@ -131,6 +131,10 @@ impl Override {
 }
 
 impl Active {
+    fn has(&self, limits: &Arc<[Limit]>) -> bool {
+        matches!(&self.effect, Effect::Limits(own) if Arc::ptr_eq(own, limits))
+    }
+
     fn is_in_force(&self, now: Timestamp) -> bool {
         let begun = self.starts_at.is_none_or(|starts_at| starts_at <= now);
         begun && self.expires_at.is_none_or(|expires_at| now < expires_at)
@@ -190,6 +194,26 @@ impl Overrides {
     pub fn at(&self, key: SubjectKey, now: Timestamp) -> Option<&Active> {
         let active = self.0.as_deref()?.by_subject.get(&key)?;
         active.is_in_force(now).then_some(active)
+    }
+
+    /// The id of the override of a subject that has these limits.
+    pub fn id_of(&self, subject: SubjectKey, limits: &Arc<[Limit]>) -> Option<OverrideId> {
+        self.of(subject, |active| active.has(limits)).map(|active| active.id)
+    }
+
+    /// The limits of an override of a subject.
+    pub fn limits_of(&self, subject: SubjectKey, id: OverrideId) -> Option<&Arc<[Limit]>> {
+        match &self.of(subject, |active| active.id == id)?.effect {
+            Effect::Limits(limits) => Some(limits),
+            Effect::Allow | Effect::Deny => None,
+        }
+    }
+
+    /// The override that is stored under the key of a subject without stars, or else among all, if `is_it`.
+    fn of(&self, subject: SubjectKey, is_it: impl Fn(&Active) -> bool) -> Option<&Active> {
+        let table = self.0.as_deref()?;
+        let exact = table.by_subject.get(&subject).filter(|active| is_it(active));
+        exact.or_else(|| table.by_subject.values().find(|active| is_it(active)))
     }
 }
 

@@ -28,7 +28,7 @@ use crate::approximation;
 use crate::condition::Condition;
 use crate::counted::{Counted, Form};
 use crate::draft::{
-    Action, Consistency, LimitDraft, Mode, OnStoreFailure, Op, Operand, Over, RuleDraft,
+    Action, Consistency, LimitDraft, Mode, OnStoreFailure, Op, Operand, Over, Reach, RuleDraft,
 };
 use crate::id::RuleId;
 pub use crate::limit::BLOCKS_MAX;
@@ -53,6 +53,7 @@ pub struct Rule {
     mode: Mode,
     on_store_failure: OnStoreFailure,
     consistency: Consistency,
+    reach: Reach,
     over: Over,
     controls: Option<Arc<Controls>>,
 }
@@ -136,6 +137,7 @@ impl Rule {
             mode: draft.mode,
             on_store_failure: draft.on_store_failure,
             consistency: draft.consistency,
+            reach: draft.reach,
             over: draft.over,
             controls,
         }
@@ -160,6 +162,7 @@ impl Rule {
             block_memory_ms: blocks.map(|blocks| blocks.memory_ms),
             on_store_failure: self.on_store_failure,
             consistency: self.consistency,
+            reach: self.reach,
             over: self.over,
             priority: controls.priority.as_ref().map(|priority| priority.draft().clone()),
             enforce_percent: controls.enforce_percent,
@@ -205,6 +208,12 @@ impl Rule {
     /// Whether Redis decides each check, or gates decide with leased units, exactly or within a bound.
     pub fn consistency(&self) -> Consistency {
         self.consistency
+    }
+
+    /// The regions that share the counters.
+    #[inline]
+    pub fn reach(&self) -> Reach {
+        self.reach
     }
 
     /// The answer to a check that costs more than is left.

@@ -13,8 +13,11 @@ pub use self::namespace::Namespace;
 pub use self::tenant::{ApiKey, SpreadNamespaces, TenantRules, TenantState};
 use crate::api_key::KeyDigest;
 use crate::ceilings::CHECKS_PER_SECOND_MAX;
+use crate::draft::Reach;
 use crate::id::TenantId;
 use crate::profile::Profile;
+use crate::regions::Regions;
+use crate::rule::Rule;
 use crate::sharded_map::ShardedMap;
 use crate::time::Timestamp;
 
@@ -30,17 +33,26 @@ pub struct Rulebook {
 }
 
 /// The settings for all tenants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstallationState {
     /// Whether limits are enforced. While they are not, every check of every tenant is allowed.
     pub enforced: bool,
     /// Checks a second of a tenant that has no value of its own.
     pub checks_per_second: u64,
+    /// The regions.
+    pub regions: Regions,
+    /// Whether this gate asks another region about rules that hold in all regions.
+    pub is_home_elsewhere: bool,
 }
 
 impl Default for InstallationState {
     fn default() -> Self {
-        Self { enforced: true, checks_per_second: CHECKS_PER_SECOND_MAX }
+        Self {
+            enforced: true,
+            checks_per_second: CHECKS_PER_SECOND_MAX,
+            regions: Regions::default(),
+            is_home_elsewhere: false,
+        }
     }
 }
 
@@ -84,6 +96,23 @@ impl Rulebook {
     pub fn checks_per_second(&self, tenant: TenantId) -> u64 {
         let own = self.tenants.get(&tenant).and_then(|part| part.state.checks_per_second);
         own.unwrap_or(self.installation.checks_per_second)
+    }
+
+    /// The regions of the installation.
+    pub fn regions(&self) -> &Regions {
+        &self.installation.regions
+    }
+
+    /// Whether this gate asks another region about rules that hold in all regions.
+    #[inline]
+    pub fn is_home_elsewhere(&self) -> bool {
+        self.installation.is_home_elsewhere
+    }
+
+    /// Whether another region has the counters of a rule.
+    #[inline]
+    pub fn is_counted_elsewhere(&self, rule: &Rule) -> bool {
+        self.installation.is_home_elsewhere && rule.reach() == Reach::World
     }
 
     /// The rules of a tenant's namespace.
@@ -143,7 +172,8 @@ impl Rulebook {
     ) -> Self {
         let tenants = self.tenants.clone();
         let keys = self.keys.clone();
-        let mut next = Self { version, tenants, keys, ..*self };
+        let installation = self.installation.clone();
+        let mut next = Self { version, installation, tenants, keys, ..*self };
         for (tenant, rules) in changes {
             if let Some(before) = next.tenants.remove(&tenant) {
                 for (digest, _) in &before.keys {

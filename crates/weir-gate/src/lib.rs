@@ -10,6 +10,8 @@ mod requests;
 
 mod decide;
 
+mod regions;
+
 mod rulebook;
 
 mod memory;
@@ -22,6 +24,7 @@ mod metrics;
 
 pub use memory::lease_keeper::LeaseKeeper;
 pub use outage::charge_sender::ChargeSender;
+pub use regions::listener::router as internal_router;
 pub use requests::authorize::PREFIX as AUTHORIZE_PREFIX;
 pub use requests::deferred::{DeferralParts, DeferredWorkers};
 pub use requests::openapi::{openapi, router};

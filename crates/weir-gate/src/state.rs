@@ -9,6 +9,7 @@ use weir_domain::time::Clock;
 use weir_redis::Client;
 use weir_redis::eviction::{self, Eviction};
 use weir_redis::limiter::Limiter;
+use weir_region::Link;
 
 use crate::decide::heavy_matching::HeavyMatching;
 use crate::decide::open_holds::OpenHolds;
@@ -77,6 +78,8 @@ pub struct GateParts {
     pub(crate) monotonic: Monotonic,
     /// The randomness of the ids of reservations.
     pub(crate) random: Random,
+    /// The link to the home region, if this gate is in a region.
+    pub(crate) home: OnceLock<Link>,
     /// Deferred jobs, if the gate can sign them.
     pub(crate) deferral: OnceLock<Arc<Deferral>>,
 }
@@ -132,6 +135,7 @@ impl GateState {
             clock: GateClock::new(clock, monotonic.clone()),
             monotonic,
             random,
+            home: OnceLock::new(),
             deferral: OnceLock::new(),
         }))
     }
@@ -143,6 +147,11 @@ impl GateState {
             self.eviction.note(found.policy);
         };
         eviction::watch(redis, stop, note).await;
+    }
+
+    /// Lets checks of rules that hold in all regions be decided over this link. Only the first call has an effect.
+    pub fn link_home(&self, link: Link) {
+        self.home.get_or_init(|| link);
     }
 
     /// Starts the export of decisions. Returns their lines, or `None` if it was started before.

@@ -16,5 +16,6 @@ mod preflight;
 mod rate_limit_service;
 mod records;
 mod refunds;
+mod regions;
 mod reservations;
 mod support;

@@ -8,11 +8,12 @@ use clap::Args;
 
 use self::control::PeopleSettings;
 pub use self::control::{
-    ControlArgs, ControlSettings, jwt_key_of_environment, signing_keys, webhook_key_of_environment,
+    ControlArgs, ControlSettings, jwt_key_of_environment, region_key_of_environment, signing_keys,
+    webhook_key_of_environment,
 };
 pub use self::database::{DatabaseArgs, DatabaseSettings, MigrateArgs, Migration};
 pub use self::decisions::{DecisionSettings, Destination};
-pub use self::gate::{GateArgs, GateSettings};
+pub use self::gate::{GateArgs, GateSettings, RegionSettings};
 pub use self::listener::{ListenerArgs, ListenerSettings};
 pub use self::mail::MailArgs;
 pub use self::oidc::OidcArgs;

@@ -23,14 +23,17 @@ use weir_control::{SigningKey, Signup};
 use weir_local::{
     LocalError, Postgres, PostgresOptions, Redis, RedisCluster, RedisOptions, RedisSentinel,
 };
+use weir_region::RegionKeys;
 use weir_store::Role;
+use weir_wire::regions::{RegionBody, RegionsBody};
 
-use self::addresses::Addresses;
+use self::addresses::{Addresses, RegionAddresses};
 use self::private_file::write_private;
 use crate::config::{
     ControlSettings, DatabaseSettings, GateSettings, ListenerSettings, MailArgs, Migration,
-    OidcArgs,
+    OidcArgs, RegionSettings,
 };
+use crate::regions;
 use crate::running::Running;
 use crate::serve;
 use crate::telemetry::{self, Lines};
@@ -54,6 +57,9 @@ pub struct DevArgs {
     /// replicas
     #[arg(long, value_enum, default_value_t = RedisKind::Single)]
     redis: RedisKind,
+    /// The number of regions, 1 to 3: `eu`, which is the home, `us` and `ap`. Each has a Redis and gates of its own
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=3))]
+    regions: u16,
     /// Also make a tenant with a day of generated statistics, and send checks to it until the end. Its alerts use the port after
     /// those of the gates
     #[arg(long)]
@@ -79,7 +85,12 @@ enum RedisKind {
 }
 
 const DATABASE: &str = "weir";
+const HOME: &str = "eu";
+/// The names of the regions, the home first.
+const REGIONS: [&str; 3] = [HOME, "us", "ap"];
 const READY_DEADLINE: Duration = Duration::from_secs(30);
+/// The budget of checks that wait for the home region, on a machine that does other work too.
+const REGION_BUDGET: Duration = Duration::from_secs(1);
 
 pub async fn run(args: DevArgs) -> anyhow::Result<()> {
     telemetry::start(&args.log, Lines::Plain)?;
@@ -90,8 +101,8 @@ pub async fn run(args: DevArgs) -> anyhow::Result<()> {
     let data_dir = own_folder(&args.data_dir)?;
     let servers = {
         let data_dir = data_dir.clone();
-        let redis = args.redis;
-        tokio::task::spawn_blocking(move || Servers::start(&data_dir, redis)).await??
+        let (redis, regions) = (args.redis, args.regions);
+        tokio::task::spawn_blocking(move || Servers::start(&data_dir, redis, regions)).await??
     };
     let done = run_on(&args, &data_dir, &servers, listeners, &running).await;
     running.stop.cancel();
@@ -103,7 +114,8 @@ pub async fn run(args: DevArgs) -> anyhow::Result<()> {
 /// The Postgres and Redis servers of `weir dev`.
 struct Servers {
     postgres: Postgres,
-    redis: RedisServers,
+    /// One for each region.
+    redis: Vec<RedisServers>,
 }
 
 enum RedisServers {
@@ -113,10 +125,16 @@ enum RedisServers {
 }
 
 impl Servers {
-    fn start(data_dir: &Path, redis: RedisKind) -> anyhow::Result<Self> {
+    fn start(data_dir: &Path, redis: RedisKind, regions: u16) -> anyhow::Result<Self> {
         let options = PostgresOptions { data_dir: data_dir.join("postgres"), durable: true };
         let postgres = Postgres::start(options).context("start postgres")?;
-        let redis = RedisServers::start(data_dir, redis).context("start redis")?;
+        let folder = |name: &&str| match *name {
+            HOME => data_dir.to_owned(),
+            name => data_dir.join(format!("region-{name}")),
+        };
+        let folders = REGIONS.iter().take(regions.into()).map(folder);
+        let servers = folders.map(|folder| RedisServers::start(&folder, redis));
+        let redis = servers.collect::<Result<_, _>>().context("start redis")?;
         let known = postgres
             .psql("postgres", &["-Atc", "SELECT 1 FROM pg_database WHERE datname = 'weir'"])
             .context("look for the database")?;
@@ -178,8 +196,10 @@ async fn run_on(
         database_url: servers.postgres.url(DATABASE),
         control_database_url: login_url(Role::App, &control_password),
         gate_database_url: login_url(Role::Gate, &gate_password),
-        redis_url: servers.redis.url(),
+        redis_url: servers.redis.first().context("a redis")?.url(),
+        regions: Vec::new(),
     };
+    let addresses = addresses.in_regions(args, servers);
     let migration = Migration {
         database_url: SecretString::from(addresses.database_url.clone()),
         control_password: Some(SecretString::from(control_password)),
@@ -189,10 +209,7 @@ async fn run_on(
     migrate::migrate(&migration).await?;
     let mut listeners = listeners.into_iter();
     let control = listeners.next().context("a listener for the control plane")?;
-    for (listener, url) in listeners.zip(&addresses.gates) {
-        let settings = gate_settings(args, data_dir, &addresses, url, listener.local_addr()?)?;
-        serve::start_gate(settings, listener, running)?;
-    }
+    start_gates(args, data_dir, &addresses, listeners, running).await?;
     let settings = control_settings(args, data_dir, &addresses, control.local_addr()?)?;
     serve::start_control(settings, control, running)?;
     let prepared = async {
@@ -214,6 +231,61 @@ async fn run_on(
     Ok(())
 }
 
+impl Addresses {
+    /// The same, with the gates in regions if there are several.
+    fn in_regions(self, args: &DevArgs, servers: &Servers) -> Self {
+        if args.regions == 1 {
+            return self;
+        }
+        let parts = REGIONS.iter().zip(&servers.redis).zip(self.gates.chunks(args.gates.into()));
+        let region = |((&name, redis), gates): ((&&'static str, &RedisServers), &[String])| {
+            RegionAddresses { name, gates: gates.to_vec(), redis_url: redis.url() }
+        };
+        Self { regions: parts.map(region).collect(), ..self }
+    }
+
+    /// The region of a gate.
+    fn region_of(&self, gate: &str) -> Option<&RegionAddresses> {
+        self.regions.iter().find(|region| region.gates.iter().any(|of| of == gate))
+    }
+}
+
+/// Starts the gates, and registers their regions first, if there are any.
+async fn start_gates(
+    args: &DevArgs,
+    data_dir: &Path,
+    addresses: &Addresses,
+    listeners: impl Iterator<Item = TcpListener>,
+    running: &Running,
+) -> anyhow::Result<()> {
+    let mut registry = RegionsBody::default();
+    let mut gates = Vec::new();
+    for (listener, url) in listeners.zip(&addresses.gates) {
+        let region = addresses.region_of(url);
+        let internal =
+            region.map(|_| serve::listen(SocketAddr::from(([127, 0, 0, 1], 0)))).transpose()?;
+        if let (Some(region), Some(internal)) = (region, &internal) {
+            let address = format!("http://{}", internal.local_addr()?);
+            match registry.regions.iter_mut().find(|known| known.name == region.name) {
+                Some(known) => known.gates.push(address),
+                None => {
+                    let (name, gates) = (region.name.to_owned(), vec![address]);
+                    registry.regions.push(RegionBody { name, gates });
+                }
+            }
+        }
+        gates.push((listener, internal, url));
+    }
+    registry.home = registry.regions.first().map(|home| home.name.clone());
+    let owner = migrate::owner(&SecretString::from(addresses.database_url.clone()))?;
+    regions::register(&owner, &registry).await?;
+    for (listener, internal, url) in gates {
+        let settings = gate_settings(args, data_dir, addresses, url, listener.local_addr()?)?;
+        serve::start_gate(settings, listener, internal, running)?;
+    }
+    Ok(())
+}
+
 fn gate_settings(
     args: &DevArgs,
     data_dir: &Path,
@@ -222,6 +294,16 @@ fn gate_settings(
     listen: SocketAddr,
 ) -> anyhow::Result<GateSettings> {
     let port = args.base_port;
+    let signing_keys = [signing_key(&data_dir.join("jwt.key"))?];
+    let region = addresses.region_of(url);
+    let redis_url = region.map_or(&addresses.redis_url, |region| &region.redis_url);
+    let keys = RegionKeys::new(&weir_control::region_keys(&signing_keys)?);
+    let region = region.zip(keys).map(|(region, keys)| RegionSettings {
+        name: region.name.to_owned(),
+        internal: listen,
+        budget: REGION_BUDGET,
+        keys,
+    });
     let origins = [addresses.control.clone(), format!("http://127.0.0.1:{port}")];
     Ok(GateSettings {
         listen,
@@ -229,7 +311,7 @@ fn gate_settings(
         listener: ListenerSettings::of_one_machine(),
         url: url.to_owned(),
         database: DatabaseSettings::of_one_machine(&addresses.gate_database_url),
-        redis: weir_redis::client(&addresses.redis_url)?,
+        redis: weir_redis::client(redis_url)?,
         redis_budget: Duration::from_millis(args.redis_budget_ms),
         state_dir: Some(data_dir.join(format!("gate-{}", listen.port() - port))),
         staleness: weir_gate::Staleness::default(),
@@ -240,8 +322,9 @@ fn gate_settings(
             .iter()
             .filter_map(|origin| HeaderValue::from_str(origin).ok())
             .collect(),
-        sealing_keys: weir_control::sealing_keys(&[signing_key(&data_dir.join("jwt.key"))?])?,
+        sealing_keys: weir_control::sealing_keys(&signing_keys)?,
         webhook_reach: weir_webhook::Reach::Anywhere,
+        region,
     })
 }
 
@@ -273,7 +356,7 @@ fn control_settings(
 /// The listeners of the control plane, of the gates and, for `--demo`, of the receiver of alerts.
 fn listeners(args: &DevArgs) -> anyhow::Result<Vec<TcpListener>> {
     let mut listeners = Vec::new();
-    for at in 0..=args.gates + u16::from(args.demo) {
+    for at in 0..=args.gates * args.regions + u16::from(args.demo) {
         let Some(port) = args.base_port.checked_add(at) else { bail!("--base-port is too high") };
         let listener = serve::listen(SocketAddr::from(([127, 0, 0, 1], port)));
         listeners.push(listener.context("is another `weir dev` running? try --base-port 9080")?);

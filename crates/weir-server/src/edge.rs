@@ -32,6 +32,11 @@ pub fn gate_random() -> weir_gate::Random {
     weir_gate::Random::new(fill)
 }
 
+/// Fills a slice with random bytes.
+pub fn fill_random(bytes: &mut [u8]) {
+    fill(bytes);
+}
+
 /// `N` random bytes.
 pub fn random_bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];

@@ -12,6 +12,7 @@ mod check_redis;
 mod config;
 mod dashboard;
 mod decisions;
+mod derived_keys;
 mod descriptors;
 mod dev;
 mod edge;
@@ -23,6 +24,8 @@ mod migrate;
 mod openapi;
 mod operations;
 mod reference;
+mod region;
+mod regions;
 mod rules_as_code;
 mod running;
 mod schemas;
@@ -30,7 +33,6 @@ mod serve;
 mod telemetry;
 mod terminal;
 mod user;
-mod webhook_key;
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -55,6 +57,8 @@ enum Command {
     User(user::UserArgs),
     /// Manage the sessions of all accounts
     Sessions(user::SessionsArgs),
+    /// Manage the regions of the installation
+    Regions(regions::RegionsArgs),
     /// Verify the audit log
     Audit(audit::AuditArgs),
     /// Query whether a running process is ready; exits with 0 if it is
@@ -64,7 +68,9 @@ enum Command {
     /// Estimate how many gates and which Redis a load needs
     Capacity(capacity::CapacityArgs),
     /// Print the key with which gates sign deferred jobs, derived from the signing key of the control plane
-    WebhookKey(webhook_key::WebhookKeyArgs),
+    WebhookKey(derived_keys::DerivedKeyArgs),
+    /// Print the key with which regions sign calls, derived from the signing key of the control plane
+    RegionKey(derived_keys::DerivedKeyArgs),
     /// Print the OpenAPI documents of both planes
     Openapi(openapi::OpenapiArgs),
     #[command(flatten)]
@@ -89,11 +95,13 @@ fn main() -> ExitCode {
             Command::Dev(args) => dev::run(args).await,
             Command::User(args) => user::run(args).await,
             Command::Sessions(args) => user::run_sessions(args).await,
+            Command::Regions(args) => regions::run(args).await,
             Command::Audit(args) => audit::run(args).await,
             Command::Health(args) => health::run(args).await,
             Command::CheckRedis(args) => check_redis::run(*args).await,
             Command::Capacity(args) => capacity::run(&args),
-            Command::WebhookKey(args) => webhook_key::run(&args),
+            Command::WebhookKey(args) => derived_keys::print_webhook_key(&args),
+            Command::RegionKey(args) => derived_keys::print_region_key(&args),
             Command::Openapi(args) => openapi::run(&args),
             Command::RulesAsCode(command) => return rules_as_code::run(command).await,
             Command::Completions { shell } => {

@@ -33,7 +33,7 @@ use crate::config::{
 use crate::decisions::Delivery;
 use crate::running::Running;
 use crate::telemetry::{self, Lines};
-use crate::{certificate, dashboard, descriptors, edge, lifecycle, migrate, operations};
+use crate::{certificate, dashboard, descriptors, edge, lifecycle, migrate, operations, region};
 
 /// The pause between two checks of a login's rights while Postgres is unavailable.
 const CONFINE_EVERY: Duration = Duration::from_secs(1);
@@ -51,6 +51,7 @@ const TESTER_BUDGET: Duration = Duration::from_secs(1);
 pub async fn run(mut args: ServeArgs) -> anyhow::Result<()> {
     args.control.jwt_key = config::jwt_key_of_environment();
     args.gate.webhook_key = config::webhook_key_of_environment();
+    args.gate.region_key = config::region_key_of_environment();
     let mut settings = Settings::parse(&args)?;
     telemetry::start(&args.log, Lines::ByTerminal)?;
     limit_connections(&mut settings);
@@ -61,7 +62,8 @@ pub async fn run(mut args: ServeArgs) -> anyhow::Result<()> {
     let mut planes = Vec::new();
     if let Some(gate) = settings.gate {
         let listener = listen(gate.listen)?;
-        planes.push(start_gate(gate, listener, &running)?);
+        let internal = gate.region.as_ref().map(|region| listen(region.internal)).transpose()?;
+        planes.push(start_gate(gate, listener, internal, &running)?);
     }
     if let Some(control) = settings.control {
         let listener = listen(control.listen)?;
@@ -225,10 +227,11 @@ pub fn start_control(
     run_plane("control", plane, listener, &settings.listener, running)
 }
 
-/// Starts a gate on `listener`. Returns it with all its paths.
+/// Starts a gate on `listener`, and on `internal` if it is in a region. Returns it with all its paths.
 pub fn start_gate(
     settings: GateSettings,
     listener: TcpListener,
+    internal: Option<TcpListener>,
     running: &Running,
 ) -> anyhow::Result<Plane> {
     let store = settings.database.connect(Role::Gate)?;
@@ -252,6 +255,7 @@ pub fn start_gate(
         id,
         boot_id,
         address: settings.url,
+        region: settings.region.as_ref().map(|region| region.name.clone()),
         state_dir: settings.state_dir,
         staleness: settings.staleness,
     };
@@ -261,6 +265,11 @@ pub fn start_gate(
     } else {
         GateState::without_statistics(limiter, clock, random)
     };
+    let region = settings.region.as_ref().map(|region| region.name.clone());
+    region::compare(store.clone(), region, running);
+    if let (Some(region), Some(internal)) = (settings.region, internal) {
+        region::start(&state, region, internal, boot_id, &settings.listener, running)?;
+    }
     if let Some(settings) = settings.decisions {
         export_decisions(&state, settings, running);
     }

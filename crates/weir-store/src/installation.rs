@@ -36,4 +36,27 @@ impl<'t> Installation<'t> {
         .await?;
         Ok(done.rows_affected() == 1)
     }
+
+    /// The regions, in their JSON form, locked until the transaction ends.
+    pub async fn regions(self) -> Result<String, StoreError> {
+        let regions = sqlx::query_scalar!(
+            "-- installation.regions
+            SELECT regions::text AS \"regions!\" FROM installation FOR UPDATE"
+        )
+        .fetch_one(self.conn)
+        .await?;
+        Ok(regions)
+    }
+
+    /// Replaces the regions. Returns whether the caller's scope permitted it.
+    pub async fn set_regions(self, regions: &serde_json::Value) -> Result<bool, StoreError> {
+        let done = sqlx::query!(
+            "-- installation.set_regions
+            UPDATE installation SET regions = $1",
+            regions,
+        )
+        .execute(self.conn)
+        .await?;
+        Ok(done.rows_affected() == 1)
+    }
 }

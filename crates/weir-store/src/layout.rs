@@ -18,4 +18,15 @@ impl Store {
         let stored = Layout { buckets: number(row.buckets), epoch: number(row.epoch) };
         if stored == own { Ok(()) } else { Err(StoreError::OtherLayout { stored, own }) }
     }
+
+    /// The regions of the installation, in their JSON form.
+    pub async fn regions(&self) -> Result<String, StoreError> {
+        let regions = sqlx::query_scalar!(
+            "-- store.regions
+            SELECT regions::text AS \"regions!\" FROM installation"
+        )
+        .fetch_one(&mut self.open("BEGIN READ ONLY").await?)
+        .await?;
+        Ok(regions)
+    }
 }

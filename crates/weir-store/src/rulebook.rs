@@ -46,6 +46,8 @@ pub struct RulebookChanges {
     pub enforced: bool,
     /// The ceiling of checks per second of a tenant without a value of its own.
     pub checks_per_second: u64,
+    /// The regions, in their JSON form.
+    pub regions: Box<str>,
     /// The tenants that changed.
     pub tenants: Vec<TenantChanges>,
     /// The tenants that were deleted.

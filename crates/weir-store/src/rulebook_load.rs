@@ -198,17 +198,21 @@ async fn part_end(
     Ok(end)
 }
 
-/// Everything but the tenants. The installation is whether rules are enforced, and the default ceiling of checks per second.
+/// The settings of all tenants: whether rules are enforced, the default ceiling of checks per second, and the regions.
+type Settings = (bool, Option<i64>, String);
+
+/// Everything but the tenants.
 fn without_tenants(
     version: RulebookVersion,
     whole: bool,
-    (enforced, checks_per_second): (bool, Option<i64>),
+    (enforced, checks_per_second, regions): Settings,
 ) -> RulebookChanges {
     let default = || Ceiling::ChecksPerSecond.default_value();
     let checks_per_second = checks_per_second.map_or_else(default, unsigned);
     let tenants = Vec::new();
     let deleted = Vec::new();
-    RulebookChanges { version, whole, enforced, checks_per_second, tenants, deleted }
+    let regions = regions.into();
+    RulebookChanges { version, whole, enforced, checks_per_second, regions, tenants, deleted }
 }
 
 /// The rows of some tenants.
@@ -264,7 +268,8 @@ macro_rules! installation_with {
             "-- rulebook.installation
             SELECT
                 enforced,
-                (SELECT value FROM default_ceilings WHERE name = $1) AS checks_per_second
+                (SELECT value FROM default_ceilings WHERE name = $1) AS checks_per_second,
+                regions::text AS \"regions!\"
             FROM installation",
             Ceiling::ChecksPerSecond.as_str(),
         )
@@ -275,9 +280,9 @@ fn installation_statement() -> String {
     installation_with!(statement)
 }
 
-async fn installation(conn: &mut PooledConnection) -> Result<(bool, Option<i64>), StoreError> {
+async fn installation(conn: &mut PooledConnection) -> Result<Settings, StoreError> {
     let row = installation_with!(query).fetch_one(conn).await?;
-    Ok((row.enforced, row.checks_per_second))
+    Ok((row.enforced, row.checks_per_second, row.regions))
 }
 
 fn grouped<T>(rows: impl IntoIterator<Item = (TenantId, T)>) -> HashMap<TenantId, Vec<T>> {

@@ -25,6 +25,7 @@ pub mod problem;
 pub mod profiles;
 pub mod quota_usage;
 pub mod recorded_checks;
+pub mod regions;
 pub mod replicas;
 pub mod reservations;
 pub mod rules;

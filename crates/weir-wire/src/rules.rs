@@ -13,7 +13,7 @@ use crate::counted::CountedBody;
 use crate::limits::LimitBody;
 use crate::problem::FieldProblem;
 use crate::time::DateTime;
-use crate::words::{Action, Consistency, Mode, OnStoreFailure, Op, Over};
+use crate::words::{Action, Consistency, Mode, OnStoreFailure, Op, Over, Reach};
 
 /// The most ids in a request for rules; more do not fit into a URL.
 pub const RULE_IDS_MAX: usize = 100;
@@ -61,6 +61,9 @@ pub struct RuleBody {
     /// `sliding_window_counter`, and no `block_ms`.
     #[serde(default = "exact")]
     pub consistency: Consistency,
+    /// The regions that share the counters. Without regions, it changes nothing.
+    #[serde(default = "region", skip_serializing_if = "is_region")]
+    pub reach: Reach,
     /// The answer to a check that costs more than is left.
     #[serde(default = "deny")]
     pub over: Over,
@@ -193,6 +196,7 @@ impl From<RuleBody> for RuleDraft {
             block_memory_ms: body.block_memory_ms,
             on_store_failure: body.on_store_failure.into(),
             consistency: body.consistency.into(),
+            reach: body.reach.into(),
             over: body.over.into(),
             priority: body.priority.map(Into::into),
             enforce_percent: body.enforce_percent,
@@ -217,6 +221,7 @@ impl From<RuleDraft> for RuleBody {
             block_memory_ms: draft.block_memory_ms,
             on_store_failure: draft.on_store_failure.into(),
             consistency: draft.consistency.into(),
+            reach: draft.reach.into(),
             over: draft.over.into(),
             priority: draft.priority.map(Into::into),
             enforce_percent: draft.enforce_percent,
@@ -272,6 +277,14 @@ const fn deny() -> Over {
 
 const fn exact() -> Consistency {
     Consistency::Exact
+}
+
+const fn region() -> Reach {
+    Reach::Region
+}
+
+fn is_region(reach: &Reach) -> bool {
+    *reach == Reach::Region
 }
 
 #[cfg(test)]

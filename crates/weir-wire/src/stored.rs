@@ -23,16 +23,20 @@ use weir_domain::time::Timestamp;
 use crate::overrides::OverrideBody;
 use crate::problem::FieldProblem;
 use crate::profiles::ProfileBody;
+use crate::regions::RegionsBody;
 
 pub use self::rule::StoredRule;
 
 /// Settings that apply to all tenants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredInstallation {
     /// Whether rules decide. If off, every check of every tenant is allowed.
     pub enforced: bool,
     /// The default ceiling of checks per second.
     pub checks_per_second: u64,
+    /// The regions.
+    #[serde(default)]
+    pub regions: RegionsBody,
 }
 
 /// One tenant's keys, rules, overrides and profiles.
@@ -114,15 +118,21 @@ pub struct LeftOut {
 
 impl Default for StoredInstallation {
     fn default() -> Self {
-        let InstallationState { enforced, checks_per_second } = InstallationState::default();
-        Self { enforced, checks_per_second }
+        let InstallationState { enforced, checks_per_second, .. } = InstallationState::default();
+        Self { enforced, checks_per_second, regions: RegionsBody::default() }
     }
 }
 
-impl From<StoredInstallation> for InstallationState {
-    fn from(stored: StoredInstallation) -> Self {
-        let StoredInstallation { enforced, checks_per_second } = stored;
-        Self { enforced, checks_per_second }
+impl StoredInstallation {
+    /// The settings as a gate of this region uses them. Regions that cannot be read count as none.
+    pub fn state(&self, region: Option<&str>) -> InstallationState {
+        let regions = self.regions.parse().unwrap_or_default();
+        InstallationState {
+            enforced: self.enforced,
+            checks_per_second: self.checks_per_second,
+            is_home_elsewhere: regions.is_home_elsewhere(region),
+            regions,
+        }
     }
 }
 

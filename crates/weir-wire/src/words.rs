@@ -65,6 +65,11 @@ mirror! {
     Consistency = draft::Consistency { Exact, Leased, Approximate, }
 }
 mirror! {
+    /// The regions that share the counters of a rule: each region has its own (`region`), or all count together in the home region
+    /// (`world`).
+    Reach = draft::Reach { Region, World, }
+}
+mirror! {
     /// The answer to a check that costs more than is left: `deny`, or `debt` (the check passes while anything is left, and
     /// takes its whole cost).
     Over = draft::Over { Deny, Debt, }

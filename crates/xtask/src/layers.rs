@@ -82,7 +82,7 @@ fn layer(name: &str) -> Option<u8> {
         "weir-domain" | "weir-trace" => 0,
         "weir-store" | "weir-wire" | "weir-redis" | "weir-webhook" | "weir-mail" | "weir-oidc"
         | "weir-rls" => 1,
-        "weir-http" | "weir-manifest" => 2,
+        "weir-http" | "weir-manifest" | "weir-region" => 2,
         "weir-control" | "weir-gate" => 3,
         "weir-server" | "weir-bench" => 4,
         "weir-bind" | "weir-frontend" | "weir-local" | "weir-tests" | "xtask" => ASIDE,

@@ -20,6 +20,9 @@ pub fn sentence(entry: &AuditEntry, name: &dyn Fn(&str) -> Option<String>) -> St
         "tenant.enforcement" => "turned limits on or off for the tenant",
         "tenant.ceilings" => "changed the ceilings of the tenant",
         "installation.enforcement" => "turned limits on or off for every tenant",
+        "installation.regions" | "regions.add" | "regions.remove" | "regions.promote" => {
+            return "changed the regions".to_owned();
+        }
         "installation.ceilings" => "changed the default ceilings",
         "tenant.delete" => "deleted the tenant",
         "tenant.suspend" => "suspended the tenant",

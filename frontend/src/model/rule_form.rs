@@ -14,7 +14,7 @@ use weir_wire::counted::{CountedBody, CountedInForm, FormName};
 use weir_wire::limits::LimitBody;
 use weir_wire::problem::FieldProblem;
 use weir_wire::rules::{BlockBody, ConditionBody, OperandBody, RuleBody};
-use weir_wire::words::{Action, Consistency, Mode, OnStoreFailure, Op, Over};
+use weir_wire::words::{Action, Consistency, Mode, OnStoreFailure, Op, Over, Reach};
 
 use crate::model::duration::{DurationInput, Unit};
 pub use controls::ControlsForm;
@@ -37,6 +37,8 @@ pub struct RuleForm {
     pub block: DurationInput,
     pub on_store_failure: OnStoreFailure,
     pub consistency: Consistency,
+    #[serde(default = "each_region")]
+    pub reach: Reach,
     pub over: Over,
     #[serde(default)]
     pub controls: ControlsForm,
@@ -57,6 +59,10 @@ pub struct ConditionRow {
     pub value: String,
 }
 
+fn each_region() -> Reach {
+    Reach::Region
+}
+
 impl RuleForm {
     /// A new rule with one empty limit.
     pub fn new() -> Self {
@@ -73,6 +79,7 @@ impl RuleForm {
             block: DurationInput { number: "5".to_owned(), unit: Unit::Minutes },
             on_store_failure: OnStoreFailure::Allow,
             consistency: Consistency::Exact,
+            reach: Reach::Region,
             over: Over::Deny,
             controls: ControlsForm::default(),
             variants: Vec::new(),
@@ -98,6 +105,7 @@ impl RuleForm {
         form.controls = ControlsForm::of(rule);
         form.on_store_failure = rule.on_store_failure;
         form.consistency = rule.consistency;
+        form.reach = rule.reach;
         form.over = rule.over;
         for condition in &rule.conditions {
             let row = form.row();
@@ -166,6 +174,7 @@ impl RuleForm {
             block_ms: block_ms.map(BlockBody::One),
             on_store_failure: self.on_store_failure,
             consistency: if limited { self.consistency } else { Consistency::Exact },
+            reach: if limited { self.reach } else { Reach::Region },
             over: if limited { self.over } else { Over::Deny },
             ..RuleBody::default()
         };

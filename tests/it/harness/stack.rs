@@ -162,13 +162,23 @@ impl Stack {
             ("WEIR_DRAIN_MS", "0".to_owned()),
             ("WEIR_GATE_ADDR", address.clone()),
             ("WEIR_STATE_DIR", folder.join("state").display().to_string()),
-            ("WEIR_WEBHOOK_KEY", webhook_key(&self.signing_key)),
+            ("WEIR_WEBHOOK_KEY", derived_key("webhook-key", &self.signing_key)),
             ("WEIR_WEBHOOK_ALLOW_PRIVATE", "on".to_owned()),
         ];
         env.extend(settings.env);
         let authority = settings.redis_ca_file.map(|path| path.display().to_string());
         env.extend(authority.map(|path| ("WEIR_REDIS_CA_FILE", path)));
         Server::start(folder, &format!("http://{address}"), &env)
+    }
+
+    /// The settings of a gate of a region, on whose internal listener gates of other regions ask it.
+    pub fn in_region(&self, region: &str, internal: &str) -> Vec<(&'static str, String)> {
+        vec![
+            ("WEIR_REGION", region.to_owned()),
+            ("WEIR_INTERNAL_ADDR", internal.to_owned()),
+            ("WEIR_REGION_KEY", derived_key("region-key", &self.signing_key)),
+            ("WEIR_REGION_BUDGET_MS", "5000".to_owned()),
+        ]
     }
 
     /// Adds a gate that reaches Postgres through a relay, which can silence it. Waits until the gate is ready.
@@ -253,9 +263,9 @@ pub fn signing_key() -> String {
     STANDARD.encode(seed)
 }
 
-/// The key with which gates open the secrets of webhooks.
-fn webhook_key(signing_key: &str) -> String {
-    let printed = weir(&["webhook-key"], &[("WEIR_JWT_KEY", signing_key)], "");
+/// A key that a command derives from the signing key.
+fn derived_key(command: &str, signing_key: &str) -> String {
+    let printed = weir(&[command], &[("WEIR_JWT_KEY", signing_key)], "");
     assert!(printed.status.success(), "{}", String::from_utf8_lossy(&printed.stderr));
     String::from_utf8_lossy(&printed.stdout).trim().to_owned()
 }

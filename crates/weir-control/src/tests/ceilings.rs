@@ -203,6 +203,31 @@ async fn limits_are_turned_off_by_a_tenants_admins_and_by_operators_and_it_is_in
 }
 
 #[tokio::test]
+async fn operators_replace_the_regions_and_gates_load_them() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let op = plane.operator("op@example.com").await;
+    let ask = |method, token: &str| plane.ask(method, "/v1/operator/regions").bearer(token);
+    let read = ask("GET", &op.token).send().await.expect(200);
+    assert_eq!(read.body, json!({ "home": null, "regions": [] }));
+    let region =
+        |name: &str| json!({ "name": name, "gates": [format!("https://{name}.example.com:8443")] });
+    let both = json!({ "home": "eu", "regions": [region("eu"), region("us")] });
+    ask("PUT", &ada.token).json(&both).send().await.problem(404, "not_found");
+    let before = plane.database.gate.load_rulebook(None).await.expect("a load").version;
+    ask("PUT", &op.token).json(&both).send().await.expect(200);
+    assert_eq!(ask("GET", &op.token).send().await.expect(200).body, both);
+    let loaded = plane.database.gate.load_rulebook(Some(before)).await.expect("a load");
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&loaded.regions).expect("json"), both);
+    let no_home = json!({ "home": "asia", "regions": [region("eu")] });
+    let refused = ask("PUT", &op.token).json(&no_home).send().await.expect(422);
+    assert_eq!(refused.text("/fields/0/field"), "home");
+    assert_eq!(ask("GET", &op.token).send().await.expect(200).body, both);
+    let log = plane.ask("GET", "/v1/operator/audit?action=installation.regions").bearer(&op.token);
+    assert_eq!(log.send().await.expect(200).text("/data/0/after/home"), "eu");
+}
+
+#[tokio::test]
 async fn statistics_days_above_the_retention_of_the_installation_are_refused_with_the_bound() {
     let plane = Plane::start().await;
     let ada = plane.member("ada@example.com").await;

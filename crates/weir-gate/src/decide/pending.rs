@@ -11,6 +11,7 @@ use weir_domain::matching::Matched;
 use weir_domain::request::{Operation, Request};
 use weir_domain::reservation::Settlement;
 use weir_domain::rulebook::Namespace;
+use weir_domain::spread::SpreadKey;
 use weir_domain::time::Micros;
 use weir_redis::limiter::{Idempotency, ScriptCheck};
 use weir_wire::check::CheckAnswer;
@@ -61,6 +62,13 @@ pub(super) struct PendingCheck<'a> {
     /// The time for which the answer to the idempotency key is recorded, if it is no denial.
     pub(super) recorded_for: Duration,
     pub(super) outcome: Option<Outcome>,
+}
+
+/// A place of counters. They are decided in this order: those in another region first, and those of one subject last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) is_near: bool,
+    pub(super) spread: SpreadKey,
 }
 
 /// The time of the charge of a check, by Redis' clock.
@@ -174,11 +182,25 @@ impl<'a> PendingCheck<'a> {
         }
     }
 
-    /// Whether the counters are at two places: some are spread by values of the request, and others are not.
+    /// Whether the counters are at several places: some are in another region, or are spread by values of the request, and
+    /// others are not.
     pub(super) fn is_split(&self) -> bool {
-        let charges = self.charges();
-        let first = charges.first().map(|charge| charge.spread);
-        charges.iter().any(|charge| Some(charge.spread) != first)
+        let mut places = self.charges().iter().map(|charge| self.place(charge));
+        let first = places.next();
+        places.any(|place| Some(place) != first)
+    }
+
+    /// The place of the counters of a charge.
+    pub(super) fn place(&self, charge: &RuleCharge) -> Place {
+        let is_near = !self.caller.book.is_counted_elsewhere(&charge.active.rule);
+        Place { is_near, spread: charge.spread }
+    }
+
+    /// Whether counters are in another region.
+    pub(super) fn is_far(&self) -> bool {
+        let book = &self.caller.book;
+        book.is_home_elsewhere()
+            && self.charges().iter().any(|charge| book.is_counted_elsewhere(&charge.active.rule))
     }
 
     pub(super) fn limit_count(&self) -> usize {

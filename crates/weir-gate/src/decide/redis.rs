@@ -10,6 +10,7 @@ use weir_redis::limiter::{Answer, ScriptCheck};
 
 use super::pending::{ChargedAt, Failure, Outcome, PendingCheck};
 use crate::decide::turns::Turns;
+use crate::regions::{self, is_far};
 use crate::requests::answer::AnswerTemplate;
 use crate::requests::caller::Caller;
 use crate::rulebook::clock::ClockSource;
@@ -38,12 +39,16 @@ pub(super) async fn answer(state: &GateState, checks: &mut [PendingCheck<'_>]) {
     }
 }
 
-/// Calls Redis for a caller, and measures and counts the results.
+/// Calls Redis for a caller, here or in the home region, and measures and counts the results of this one.
 pub(super) async fn call(
     state: &GateState,
     calls: &[ScriptCheck<'_>],
     caller: &Caller,
 ) -> Vec<Result<Answer, RedisError>> {
+    if caller.book.is_home_elsewhere() && calls.iter().any(|call| is_far(&caller.book, call)) {
+        // Neither the time nor the clock of another region's Redis says anything about this one.
+        return regions::check(state, &caller.book, calls, caller.call_options()).await;
+    }
     let began = Instant::now();
     let results = state.limiter.check_with(calls, caller.call_options()).await;
     let took = began.elapsed();

@@ -1,13 +1,14 @@
-//! The stage of checks whose counters are at two places.
+//! The stage of checks whose counters are at several places.
 //!
-//! In a namespace whose counters are spread, a rule counts by all attributes of `spread_by`, or it is leased. A check that
-//! meets rules of both kinds has two parts: the *spread* part, which one bucket decides for the values of the attributes, and
-//! the *common* parts, whose counters are in the bucket of the namespace.
+//! In a namespace whose counters are spread, a rule counts by all attributes of `spread_by`, or it is leased. The counters of the
+//! latter are in the bucket of the namespace, those of the former in a bucket for the values of the attributes. Counters of rules
+//! that hold in all regions are in the home region. So a check has up to four parts, each with the counters of one place.
 //!
-//! A check that consumes takes the units of its common parts first, mostly from leases in memory. Only then Redis decides the
-//! spread part. If that denies, the common units go back into the lease, or to Redis with other unused units. So all
-//! enforced limits are charged or none, no limit is ever exceeded, and meanwhile each gate withholds at most the units of
-//! checks in flight. Other operations ask for all parts at once.
+//! A check that consumes takes the units of all places but the last first: those of other regions, and those of the bucket of the
+//! namespace, mostly from leases in memory. Only then the last part is decided. If that denies, the other units go back into
+//! the lease, or to Redis with other unused units, and places in concurrency limits are released. So all enforced limits are
+//! charged or none, no limit is ever exceeded, and meanwhile each gate withholds at most the units of checks in flight. Other
+//! operations ask for all parts at once.
 
 mod part;
 
@@ -23,14 +24,16 @@ use crate::memory::leases::LeaseOutcome;
 use crate::requests::answer::AnswerTemplate;
 use crate::state::GateState;
 
-/// A check whose counters are at two places.
+/// A check whose counters are at several places.
 struct SplitCheck<'c, 'a> {
     check: &'c mut PendingCheck<'a>,
+    /// The parts that are decided first, of all places but the last.
     common: Vec<Part<'a>>,
+    /// The part at the last place.
     spread: Part<'a>,
 }
 
-/// Answers the pending checks whose counters are at two places, in at most three calls of Redis for all of them.
+/// Answers the pending checks whose counters are at several places, in at most three calls of Redis for all of them.
 pub(super) async fn answer<'a>(state: &'a GateState, checks: &mut [PendingCheck<'a>]) {
     let mut split = Vec::new();
     let mut turns = Turns::default();
@@ -60,18 +63,28 @@ pub(super) async fn answer<'a>(state: &'a GateState, checks: &mut [PendingCheck<
 
 impl<'c, 'a> SplitCheck<'c, 'a> {
     fn new(check: &'c mut PendingCheck<'a>) -> Self {
-        let (spread, common): (Vec<_>, Vec<_>) =
-            check.charges().iter().cloned().partition(|charge| charge.spread.is_spread());
-        let part = |charges| Part::new(check, charges);
-        let common = if check.is_leasable() {
-            common.into_iter().map(|charge| part(vec![charge])).collect()
-        } else {
-            // One part, because one record holds the answer of an idempotency key.
-            let mut common = part(common).into_common();
-            common.separate_record();
-            vec![common]
+        let mut places: Vec<_> = check.charges().iter().map(|charge| check.place(charge)).collect();
+        places.sort_unstable();
+        places.dedup();
+        let last = places.pop();
+        let at = |place| {
+            let charges =
+                check.charges().iter().filter(|charge| Some(check.place(charge)) == place);
+            charges.cloned().collect::<Vec<_>>()
         };
-        let spread = part(spread);
+        let part = |charges| Part::new(check, charges);
+        let mut common = Vec::new();
+        for (place, marks) in places.into_iter().zip(1..) {
+            if check.is_leasable() {
+                common.extend(at(Some(place)).into_iter().map(|charge| part(vec![charge])));
+            } else {
+                // One part for each place, because one record holds the answer of an idempotency key.
+                let mut of_place = part(at(Some(place))).into_common();
+                of_place.separate_record(marks);
+                common.push(of_place);
+            }
+        }
+        let spread = part(at(last));
         Self { check, common, spread }
     }
 
@@ -181,23 +194,21 @@ impl<'c, 'a> SplitCheck<'c, 'a> {
         let now = state.monotonic.now();
         for part in &mut self.common {
             part.record_denial(state).await;
-            part.put_back(state, now);
+            part.put_back(state, now).await;
         }
     }
 
     /// One decision for each limit, in the order of the charges.
     fn decisions(&self) -> Vec<Decision> {
-        let of = |part: &Part<'_>| part.decisions().unwrap_or_default().to_vec();
-        let mut common = self.common.iter().flat_map(of);
-        let mut spread = of(&self.spread).into_iter();
+        let parts: Vec<_> = self.common.iter().chain([&self.spread]).collect();
+        let mut read = vec![0; parts.len()];
         let mut all = Vec::with_capacity(self.check.limit_count());
         for charge in self.check.charges() {
             let count = charge.limits().len();
-            if charge.spread.is_spread() {
-                all.extend(spread.by_ref().take(count));
-            } else {
-                all.extend(common.by_ref().take(count));
-            }
+            let Some(at) = parts.iter().position(|part| part.has(charge)) else { continue };
+            let decisions = parts[at].decisions().unwrap_or_default();
+            all.extend(decisions.iter().skip(read[at]).take(count));
+            read[at] += count;
         }
         all
     }

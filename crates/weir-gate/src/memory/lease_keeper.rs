@@ -7,11 +7,13 @@ use std::time::{Duration, Instant};
 
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
+use weir_domain::draft::Reach;
 use weir_domain::time::Micros;
 use weir_redis::error::RedisError;
-use weir_redis::limiter::Answer;
+use weir_redis::limiter::{Answer, CallOptions};
 
 use crate::memory::leases::{Origin, Unsettled};
+use crate::regions;
 use crate::state::GateState;
 
 /// The task that settles one gate's leases.
@@ -89,14 +91,15 @@ pub(crate) async fn settle(state: &GateState, unsettled: Vec<Unsettled>, now: In
         all &=
             repeat_requests(state, std::mem::replace(&mut requests, rest), now, &mut returns).await;
     }
-    // A call holds only units whose windows end together: Redis accepts all units of a call, or none.
-    returns.sort_by_key(ends);
+    // A call holds only units of one place whose windows end together: Redis accepts all units of a call, or none.
+    let place = |entry: &Unsettled| (entry.charge.active.rule.reach() == Reach::World, ends(entry));
+    returns.sort_by_key(place);
     let mut returns = returns.into_iter().peekable();
     while let Some(first) = returns.next() {
-        let ends_at = ends(&first);
+        let (ends_at, of_first) = (ends(&first), place(&first));
         let mut call = vec![first];
         while call.len() < AT_ONCE
-            && let Some(next) = returns.next_if(|next| ends(next) == ends_at)
+            && let Some(next) = returns.next_if(|next| place(next) == of_first)
         {
             call.push(next);
         }
@@ -116,7 +119,7 @@ async fn return_units(
         entry.begin(state.leases.ids(), now);
     }
     let calls: Vec<_> = call.iter().map(|entry| entry.call(state.leases.ids())).collect();
-    let results = state.limiter.give_back(&calls, ends_at).await;
+    let results = regions::give_back(state, &calls, ends_at).await;
     drop(calls);
     let mut all = true;
     for (entry, result) in call.into_iter().zip(results) {
@@ -144,7 +147,8 @@ async fn repeat_requests(
         request.begin(state.leases.ids(), now);
     }
     let calls: Vec<_> = requests.iter().map(|request| request.call(state.leases.ids())).collect();
-    let results = state.limiter.check(&calls).await;
+    let book = state.held.current().unwrap_or_default();
+    let results = regions::check(state, &book, &calls, CallOptions::default()).await;
     drop(calls);
     let mut all = true;
     for (request, result) in requests.into_iter().zip(results) {

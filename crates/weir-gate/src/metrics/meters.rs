@@ -63,6 +63,8 @@ pub(crate) struct Meters {
     redis_seconds: Histogram,
     redis_errors: Vec<(&'static str, Counter)>,
     redis_unreadable: Counter,
+    home_checks: Counter,
+    home_failed_checks: Counter,
     pub(crate) rulebook: RulebookMeters,
     /// Registered with the first answer of a server.
     clock_offset: OnceLock<Gauge>,
@@ -172,6 +174,14 @@ impl Meters {
             redis_evicted: names.counter(
                 "weir_redis_evicted_keys_total",
                 "Keys that Redis evicted because its memory was full, by its own count.",
+            ),
+            home_checks: names.counter(
+                "weir_home_checks_total",
+                "Checks, and returns of units, about which a gate of the home region was asked.",
+            ),
+            home_failed_checks: names.counter(
+                "weir_home_failed_checks_total",
+                "Those of them that the home region did not decide in time.",
             ),
             redis_seconds: names.histogram(
                 "weir_redis_script_seconds",
@@ -288,6 +298,12 @@ impl Meters {
     /// Counts a check that the denial cache answered.
     pub(crate) fn denied_from_cache(&self) {
         self.cached_denials.increment();
+    }
+
+    /// Counts checks about which the home region was asked, and those that it did not decide.
+    pub(crate) fn home_asked(&self, checks: usize, failed: usize) {
+        self.home_checks.increment(checks as u64);
+        self.home_failed_checks.increment(failed as u64);
     }
 
     /// Counts a check that was admitted with leased units.

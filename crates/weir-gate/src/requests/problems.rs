@@ -12,7 +12,7 @@ pub(crate) fn refused(refused: &Refused, limits: &str, key: &str) -> Problem {
         Refused::TooManyLimits => Problem::invalid(vec![too_many_limits(limits)]),
         Refused::Split => Problem::invalid_field(
             "namespace",
-            "has counters at several places: all rules that match a reservation must count by the attributes of `spread_by`",
+            "has counters at several places: all rules that match a reservation must have one `reach`, and count by the attributes of `spread_by`",
         ),
         Refused::KeyReused => key_reused(key),
         Refused::NotOpen => Problem::not_found(),

@@ -8,6 +8,7 @@ use weir_domain::rule_parts::RuleParts;
 use weir_domain::rulebook::{Rulebook, TenantRules};
 use weir_domain::sharded_map::ShardedMap;
 use weir_store::{RulebookChanges, RulebookVersion};
+use weir_wire::regions::RegionsBody;
 use weir_wire::stored::StoredInstallation;
 
 use super::compiled::{CompiledTenant, Uncompiled};
@@ -22,6 +23,8 @@ pub(crate) struct SharedCache(Arc<Mutex<RulebookCache>>);
 pub(crate) struct RulebookCache {
     /// `None` before the first load.
     version: Option<RulebookVersion>,
+    /// The region of this gate.
+    region: Option<String>,
     installation: StoredInstallation,
     /// The rows that are not compiled. Most tenants have none.
     uncompiled: ShardedMap<TenantId, Arc<Uncompiled>>,
@@ -33,6 +36,10 @@ pub(crate) struct RulebookCache {
 }
 
 impl SharedCache {
+    pub(crate) fn new(cache: RulebookCache) -> Self {
+        Self(Arc::new(Mutex::new(cache)))
+    }
+
     /// Locks the cache. After a panic some of the changes are possibly applied already. They are applied again, because the
     /// version is the old one.
     pub(crate) fn lock(&self) -> MutexGuard<'_, RulebookCache> {
@@ -41,15 +48,23 @@ impl SharedCache {
 }
 
 impl RulebookCache {
+    /// The cache of a gate of this region, which has loaded nothing.
+    pub(crate) fn of_region(region: Option<String>) -> Self {
+        Self { region, ..Self::default() }
+    }
+
     /// The cache of a snapshot, and the rulebook of its tenants.
-    pub(crate) fn from_snapshot(snapshot: Snapshot<CompiledTenants>) -> (Self, Rulebook) {
+    pub(crate) fn from_snapshot(
+        snapshot: Snapshot<CompiledTenants>,
+        region: Option<String>,
+    ) -> (Self, Rulebook) {
         let version = snapshot.rulebook_version();
         let Snapshot { version: number, installation, tenants, .. } = snapshot;
         let CompiledTenants { all, parts } = tenants;
-        let mut cache = Self { version, installation, parts, ..Self::default() };
+        let mut cache = Self { version, region, installation, parts, ..Self::default() };
         let tenants = cache.put(all, Vec::new());
         let book = Rulebook::default().with_changes(number, tenants);
-        let book = book.with_installation(installation.into());
+        let book = book.with_installation(cache.installation.state(cache.region.as_deref()));
         (cache, book.with_lineage(version.map_or(0, lineage)))
     }
 
@@ -98,11 +113,16 @@ impl RulebookCache {
         changes: RulebookChanges,
         compiled: Vec<CompiledTenant>,
     ) -> Rulebook {
-        let RulebookChanges { version, enforced, checks_per_second, deleted, .. } = changes;
+        let RulebookChanges { version, enforced, checks_per_second, regions, deleted, .. } =
+            changes;
         self.version = Some(version);
-        self.installation = StoredInstallation { enforced, checks_per_second };
+        let regions = serde_json::from_str(&regions).unwrap_or_else(|error| {
+            tracing::error!(%error, "could not read the regions: serving as if there were none");
+            RegionsBody::default()
+        });
+        self.installation = StoredInstallation { enforced, checks_per_second, regions };
         let book = held.with_changes(version.number, self.put(compiled, deleted));
-        book.with_installation(self.installation.into())
+        book.with_installation(self.installation.state(self.region.as_deref()))
     }
 
     /// Replaces and removes tenants. Returns their compiled parts.
@@ -142,7 +162,7 @@ impl RulebookCache {
     ) -> Snapshot<WholeTenants> {
         let tenants = WholeTenants { uncompiled: self.uncompiled.clone(), book };
         let mut snapshot = Snapshot::new(self.version, tenants);
-        snapshot.installation = self.installation;
+        snapshot.installation = self.installation.clone();
         snapshot.saved_at_ms = saved_at_ms;
         snapshot.live_gates = live_gates;
         snapshot

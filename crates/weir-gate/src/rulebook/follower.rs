@@ -23,6 +23,7 @@ use super::load;
 use super::snapshot::{CompiledTenants, Snapshot, SnapshotFile, WholeTenants};
 use super::snapshot_writer::{SavedState, SnapshotWriter};
 use super::whole_load::{self, WholeRulebook};
+use crate::regions;
 use crate::rulebook::clock::ClockSource;
 use crate::state::GateState;
 
@@ -33,6 +34,8 @@ pub struct Follower {
     store: Store,
     snapshots: SnapshotWriter,
     cache: SharedCache,
+    /// The region of this gate.
+    region: Option<String>,
     beat: GateBeat,
     /// The reason for which the last poll failed. The same reason is logged once.
     failing: Option<String>,
@@ -49,6 +52,8 @@ pub struct FollowerSettings {
     pub address: String,
     /// The folder of the snapshot. Without it no snapshots are written.
     pub state_dir: Option<PathBuf>,
+    /// The region of the gate, if the installation has regions.
+    pub region: Option<String>,
     /// The age at which the rulebook counts as stale, and the reaction to that.
     pub staleness: Staleness,
 }
@@ -94,7 +99,8 @@ impl Follower {
             state,
             store,
             snapshots: SnapshotWriter::new(file),
-            cache: SharedCache::default(),
+            cache: SharedCache::new(RulebookCache::of_region(settings.region.clone())),
+            region: settings.region,
             beat,
             failing: None,
         }
@@ -264,6 +270,7 @@ impl Follower {
                 let before = state.held.current().unwrap_or_default();
                 let book = next(&mut cache, &before);
                 let version = book.version();
+                follow_home(&state, &before, &book);
                 state.held.apply(book);
                 state.meters.rulebook.applied(version, cache.left_out());
                 after_apply(&state, held.filter(|_| whole), version);
@@ -294,11 +301,12 @@ impl Follower {
     async fn start_from(&mut self, snapshot: Snapshot<CompiledTenants>) {
         let state = self.state.clone();
         let shared = self.cache.clone();
+        let region = self.region.clone();
         let age_ms = u64::try_from(self.age_ms(&snapshot)).unwrap_or(0);
         let done = tokio::task::spawn_blocking(move || {
             let version = snapshot.version;
             let live_gates = snapshot.live_gates;
-            let (read, book) = RulebookCache::from_snapshot(snapshot);
+            let (read, book) = RulebookCache::from_snapshot(snapshot, region);
             let mut cache = shared.lock();
             // Postgres has possibly answered in the meantime.
             if state.rulebook_version().is_some() {
@@ -307,6 +315,7 @@ impl Follower {
             *cache = read;
             state.local.set_live_gates(live_gates);
             state.held.confirm(Duration::from_millis(age_ms));
+            follow_home(&state, &Rulebook::default(), &book);
             state.held.apply(book);
             state.meters.rulebook.applied(version, cache.left_out());
             tracing::warn!(rulebook.version = version, "started from the snapshot");
@@ -339,6 +348,17 @@ impl Follower {
 
     fn version(&self) -> u64 {
         self.state.rulebook_version().unwrap_or(0)
+    }
+}
+
+/// Lets the link ask the home of a rulebook that comes into force. Units of another home are worth nothing.
+fn follow_home(state: &GateState, before: &Rulebook, book: &Rulebook) {
+    if let Some(link) = state.home.get() {
+        regions::follow_home(link, book);
+    }
+    let name = |book: &Rulebook| book.regions().home().map(|home| home.name.clone());
+    if name(before) != name(book) {
+        state.leases.reset_all();
     }
 }
 

@@ -77,6 +77,7 @@ async fn wrong_clock_changes_no_answer_once_postgres_has_answered_a_poll() {
         let (gate, keys) = gate(now, wrong_ms).await;
         let book = gate.state.held.current().expect("a rulebook");
         let settings = FollowerSettings {
+            region: None,
             id: GateId::new(now, 1),
             boot_id: 1,
             address: "127.0.0.1:1".to_owned(),

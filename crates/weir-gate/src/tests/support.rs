@@ -129,6 +129,11 @@ impl Gate {
         (status, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
     }
 
+    /// The state of the gate.
+    pub(super) fn state(&self) -> GateState {
+        self.state.clone()
+    }
+
     /// The gate's metrics in Prometheus' text format.
     pub(super) fn metrics(&self) -> String {
         self.state.metrics()

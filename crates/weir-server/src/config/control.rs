@@ -123,6 +123,12 @@ pub fn webhook_key_of_environment() -> Option<SecretString> {
     std::env::var("WEIR_WEBHOOK_KEY").ok().map(SecretString::from)
 }
 
+/// The same for the key that signs calls between regions.
+#[expect(clippy::disallowed_methods, reason = "the one file that reads the environment")]
+pub fn region_key_of_environment() -> Option<SecretString> {
+    std::env::var("WEIR_REGION_KEY").ok().map(SecretString::from)
+}
+
 /// The signing keys of the environment or of this file, for commands.
 pub fn signing_keys(file: Option<&PathBuf>) -> anyhow::Result<Vec<SigningKey>> {
     let mut problems = Problems::default();

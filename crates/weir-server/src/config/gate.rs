@@ -9,6 +9,7 @@ use clap::Args;
 use secrecy::{ExposeSecret, SecretString};
 use weir_gate::Staleness;
 use weir_redis::Client;
+use weir_region::{RegionKey, RegionKeys};
 use weir_trace::TraceSettings;
 use weir_webhook::{Reach, SealingKey};
 
@@ -53,6 +54,21 @@ pub struct GateArgs {
     /// File that contains the key of `weir webhook-key` (the key itself goes into `WEIR_WEBHOOK_KEY`); default: no deferred jobs
     #[arg(long, env = "WEIR_WEBHOOK_KEY_FILE")]
     pub webhook_key_file: Option<PathBuf>,
+    /// The region of this gate, if the installation has regions
+    #[arg(long, env = "WEIR_REGION")]
+    pub region: Option<String>,
+    /// Address on which gates of other regions ask this gate; default: none
+    #[arg(long, env = "WEIR_INTERNAL_ADDR")]
+    pub internal_addr: Option<String>,
+    /// Maximum time that checks wait for the home region, in milliseconds
+    #[arg(long, env = "WEIR_REGION_BUDGET_MS", default_value = "300")]
+    pub region_budget_ms: String,
+    /// Key that signs calls between regions; after a comma, older keys
+    #[arg(skip)]
+    pub region_key: Option<SecretString>,
+    /// File that contains the key of `weir region-key` (the key itself goes into `WEIR_REGION_KEY`); needed in a region
+    #[arg(long, env = "WEIR_REGION_KEY_FILE")]
+    pub region_key_file: Option<PathBuf>,
     /// Whether a gate keeps statistics: on or off
     #[arg(long, env = "WEIR_STATS", default_value = "on")]
     pub stats: String,
@@ -91,6 +107,17 @@ pub struct GateSettings {
     /// The keys that open the secrets of webhooks. Without one, the gate defers no jobs.
     pub sealing_keys: Vec<SealingKey>,
     pub webhook_reach: Reach,
+    /// The region, if the installation has regions.
+    pub region: Option<RegionSettings>,
+}
+
+/// The region of a gate.
+#[derive(Debug)]
+pub struct RegionSettings {
+    pub name: String,
+    pub internal: SocketAddr,
+    pub budget: Duration,
+    pub keys: RegionKeys,
 }
 
 impl GateArgs {
@@ -130,11 +157,38 @@ impl GateArgs {
             dashboard_origins: dashboard_origins.iter().filter_map(header).collect(),
             sealing_keys,
             webhook_reach,
+            region: self.region(problems),
         })
     }
 }
 
 impl GateArgs {
+    /// A gate in a region asks the home, or is asked, so it needs all of these settings.
+    fn region(&self, problems: &mut Problems) -> Option<RegionSettings> {
+        let name = self.region.clone().filter(|name| !name.is_empty())?;
+        let budget = match self.region_budget_ms.parse() {
+            Ok(ms @ 10..=5_000) => Duration::from_millis(ms),
+            _ => {
+                problems.add("WEIR_REGION_BUDGET_MS must be from 10 to 5000");
+                Duration::ZERO
+            }
+        };
+        let given = self.internal_addr.as_deref().filter(|text| !text.is_empty());
+        let Some(internal) = given else {
+            problems.add("WEIR_INTERNAL_ADDR is needed, because WEIR_REGION is set");
+            return None;
+        };
+        let internal = problems.address("WEIR_INTERNAL_ADDR", internal);
+        let keys = problems.region_keys(self);
+        let Some(keys) = RegionKeys::new(&keys) else {
+            problems.add(
+                "WEIR_REGION_KEY is needed, because WEIR_REGION is set: weir region-key prints it",
+            );
+            return None;
+        };
+        Some(RegionSettings { name, internal, budget, keys })
+    }
+
     fn traces(&self, problems: &mut Problems) -> Option<TraceSettings> {
         let per_second = match self.traces_per_second.parse() {
             Ok(per_second @ 1..=10_000) => per_second,
@@ -168,17 +222,30 @@ impl Problems {
     }
 
     fn sealing_keys(&mut self, args: &GateArgs) -> Vec<SealingKey> {
-        let direct = args.webhook_key.as_ref().map(ExposeSecret::expose_secret);
-        let direct = direct.filter(|text| !text.is_empty());
-        if direct.is_none() && args.webhook_key_file.is_none() {
+        let given = (args.webhook_key.as_ref(), args.webhook_key_file.as_ref());
+        self.derived_keys("WEIR_WEBHOOK_KEY", given, SealingKey::parse)
+    }
+
+    fn region_keys(&mut self, args: &GateArgs) -> Vec<RegionKey> {
+        let given = (args.region_key.as_ref(), args.region_key_file.as_ref());
+        self.derived_keys("WEIR_REGION_KEY", given, RegionKey::parse)
+    }
+
+    /// Keys that are derived from the signing keys of the control plane, separated by commas.
+    fn derived_keys<K, E: std::fmt::Display>(
+        &mut self,
+        setting: &'static str,
+        (direct, file): (Option<&SecretString>, Option<&PathBuf>),
+        parse: fn(&str) -> Result<K, E>,
+    ) -> Vec<K> {
+        let direct = direct.map(ExposeSecret::expose_secret).filter(|text| !text.is_empty());
+        if direct.is_none() && file.is_none() {
             return Vec::new();
         }
-        let text = self.secret("WEIR_WEBHOOK_KEY", direct, args.webhook_key_file.as_ref());
-        let Some(text) = text else { return Vec::new() };
-        let parsed: Result<Vec<_>, _> =
-            text.expose_secret().split(',').map(SealingKey::parse).collect();
+        let Some(text) = self.secret(setting, direct, file) else { return Vec::new() };
+        let parsed: Result<Vec<_>, _> = text.expose_secret().split(',').map(parse).collect();
         parsed.unwrap_or_else(|error| {
-            self.add(format!("WEIR_WEBHOOK_KEY {error}"));
+            self.add(format!("{setting} {error}"));
             Vec::new()
         })
     }

@@ -36,6 +36,7 @@ fn line(addresses: &Addresses, demo: &Demo, traffic: Option<&TrafficTenant>) -> 
         "api_key": demo.api_key,
         "database_url": addresses.database_url,
         "redis_url": addresses.redis_url,
+        "regions": addresses.regions,
         "traffic": traffic,
     })
     .to_string()
@@ -60,6 +61,18 @@ fn welcome(
     } else {
         "none, this binary was built without it: cargo xtask release"
     };
+    let regions: String = addresses
+        .regions
+        .iter()
+        .map(|region| {
+            format!(
+                "\n  Region {:<4} {}  {}",
+                region.name,
+                region.gates.join(" "),
+                region.redis_url
+            )
+        })
+        .collect();
     let traffic = traffic.map_or(String::new(), |traffic| {
         format!(
             "\n  Traffic     until Ctrl-C, in the tenant \"{TENANT_NAME}\"\n              its statistics before {} are generated",
@@ -73,7 +86,7 @@ Weir is running.
   Dashboard   {dashboard}
               sign in with {email} / {password}
   API docs    {control}/docs
-  Gates       {gates}{traffic}
+  Gates       {gates}{regions}{traffic}
 
 In another terminal:
 

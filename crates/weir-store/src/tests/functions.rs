@@ -117,6 +117,10 @@ const TRIGGERS: [(&str, &str); 21] = [
     ),
     ("installation.installation_note", "change_that_was_not_published_is_published_by_its_commit"),
     (
+        "installation.installation_note_regions",
+        "change_that_was_not_published_is_published_by_its_commit",
+    ),
+    (
         "installation.installation_unpublished_check",
         "change_that_was_not_published_is_published_by_its_commit",
     ),

@@ -11,6 +11,7 @@ use weir_domain::profile::{
     DENY_STATUSES, DOMAIN_BYTES_MAX, HEADER_NAME_BYTES_MAX, PathFold, TEMPLATES_MAX,
     TRUSTED_HOPS_MAX,
 };
+use weir_domain::regions::{GATE_ADDRESS_BYTES_MAX, GATES_OF_REGION_MAX, REGIONS_MAX};
 use weir_domain::request::IDEMPOTENCY_KEY_BYTES_MAX;
 use weir_domain::reservation::{RESERVED_MAX_MS, RESERVED_MIN_MS};
 use weir_domain::rule::{
@@ -240,6 +241,8 @@ fn other_fields() -> Vec<(&'static str, &'static str, Value)> {
     let reason = json!({ "pattern": PROSE, "maxLength": REASON_CHARS_MAX });
     let attributes = json!({ "minProperties": 1, "maxProperties": COUNT_BY_MAX });
     let namespaces = json!({ "items": { "type": "string", "pattern": NAMESPACE } });
+    let gate = json!({ "type": "string", "pattern": URL, "maxLength": GATE_ADDRESS_BYTES_MAX });
+    let gates = json!({ "items": gate });
     vec![
         ("CreateKey", "namespaces", with(list(KEY_NAMESPACES_MAX), &namespaces)),
         ("InspectSubjectBody", "attributes", attributes),
@@ -298,6 +301,10 @@ fn other_fields() -> Vec<(&'static str, &'static str, Value)> {
             json!({ "maxItems": ADDRESSES_MAX, "items": { "type": "string", "minLength": 3, "maxLength": 254 } }),
         ),
         ("MuteBody", "for_s", json!({ "maximum": MUTE_S_MAX })),
+        ("RegionsBody", "home", json!({ "pattern": RULE_NAME })),
+        ("RegionsBody", "regions", json!({ "maxItems": REGIONS_MAX })),
+        ("RegionBody", "name", json!({ "pattern": RULE_NAME, "maxLength": 63 })),
+        ("RegionBody", "gates", with(list(GATES_OF_REGION_MAX), &gates)),
     ]
 }
 

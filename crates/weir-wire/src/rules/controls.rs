@@ -10,6 +10,7 @@ use weir_domain::quantity::short;
 use super::RuleBody;
 use crate::limits::LimitBody;
 use crate::time::DateTime;
+use crate::words::Reach;
 
 /// The length of blocks, in milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,7 +85,7 @@ pub struct Control {
 }
 
 /// The controls of a rule, always in this order.
-pub fn controls(rule: &RuleBody) -> [Control; 5] {
+pub fn controls(rule: &RuleBody) -> [Control; 6] {
     let control = |label, text: Option<String>, unset: &str| Control {
         label,
         is_set: text.is_some(),
@@ -93,7 +94,9 @@ pub fn controls(rule: &RuleBody) -> [Control; 5] {
     let percent = rule.enforce_percent.map(|percent| format!("{percent} % of subjects"));
     let variants = (!rule.variants.is_empty())
         .then(|| rule.variants.iter().map(variant).collect::<Vec<_>>().join("; "));
+    let world = (rule.reach == Reach::World).then(|| Reach::World.title().to_lowercase());
     [
+        control("Counted in", world, "each region"),
         control("Block after a denial", block(rule), "none"),
         control("Priority", rule.priority.as_ref().map(priority), "none"),
         control("Enforced for", percent, "all subjects"),

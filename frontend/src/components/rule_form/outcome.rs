@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 use weir_domain::draft;
-use weir_wire::words::{Action, Consistency, Mode, OnStoreFailure, Over};
+use weir_wire::words::{Action, Consistency, Mode, OnStoreFailure, Over, Reach};
 
 use super::editor::Editor;
 use super::limits::NumberAndUnit;
@@ -42,7 +42,7 @@ pub(super) fn IdentityFields(editor: Editor) -> impl IntoView {
     }
 }
 
-/// Block, failure mode, consistency and debt.
+/// Block, failure mode, consistency, reach and debt.
 #[component]
 pub(super) fn AdvancedFields(editor: Editor) -> impl IntoView {
     let at = |name: &'static str| move |_: &_| name.to_owned();
@@ -67,6 +67,8 @@ pub(super) fn AdvancedFields(editor: Editor) -> impl IntoView {
         |form| form.consistency,
         |form, value| form.consistency = value,
     );
+    let reach =
+        editor.bind(at("reach"), |form| form.reach, |form, value| form.reach = value);
     let over = editor.bind(at("over"), |form| form.over, |form, value| form.over = value);
     view! {
         <fieldset>
@@ -85,6 +87,12 @@ pub(super) fn AdvancedFields(editor: Editor) -> impl IntoView {
                     options=titled(Consistency::ALL, Consistency::title)
                     explanation=Signal::derive(move || draft::Consistency::from(consistency.value.get()).explanation())
                     problem=editor.problem(at("consistency"))
+                />
+                <Choice
+                    label="Counted in"
+                    value=reach
+                    options=titled(Reach::ALL, Reach::title)
+                    explanation=Signal::derive(move || draft::Reach::from(reach.value.get()).explanation())
                 />
                 <Choice
                     label="If a check costs more than is left"

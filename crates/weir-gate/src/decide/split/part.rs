@@ -1,11 +1,13 @@
 //! One part of a check: its counters at one place.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use weir_domain::algorithm::LeaseId;
 use weir_domain::charge::RuleCharge;
 use weir_domain::charged::Charged;
 use weir_domain::decide::Decision;
+use weir_domain::lease::Lease;
 use weir_domain::request::{IDEMPOTENCY_KEY_BYTES_MAX, Operation};
 use weir_domain::reservation::Settlement;
 use weir_domain::time::Micros;
@@ -14,6 +16,7 @@ use weir_redis::limiter::{Answer, Idempotency, ScriptCheck};
 use super::super::pending::PendingCheck;
 use super::super::redis;
 use crate::memory::leases::{LeaseRequest, LeaseWindow};
+use crate::regions;
 use crate::requests::caller::Caller;
 use crate::state::GateState;
 
@@ -96,12 +99,20 @@ impl<'a> Part<'a> {
         self
     }
 
-    /// Names the record of the idempotency key apart from that of the other part, because both can be in one bucket. The name
+    /// Names the record of the idempotency key apart from those of the other parts, because all can be in one bucket. The name
     /// is longer than any key of a caller.
-    pub(super) fn separate_record(&mut self) {
+    pub(super) fn separate_record(&mut self, marks: usize) {
         if let Some(idempotency) = &mut self.idempotency {
-            idempotency.key.push_str(&" ".repeat(IDEMPOTENCY_KEY_BYTES_MAX));
+            idempotency.key.push_str(&" ".repeat(marks * IDEMPOTENCY_KEY_BYTES_MAX));
         }
+    }
+
+    /// Whether it has this charge.
+    pub(super) fn has(&self, charge: &RuleCharge) -> bool {
+        let is_it = |own: &RuleCharge| {
+            own.subject == charge.subject && Arc::ptr_eq(&own.active, &charge.active)
+        };
+        self.charges.iter().any(is_it)
     }
 
     /// The decisions, one for each limit. `None` if Redis did not decide.
@@ -144,24 +155,29 @@ impl<'a> Part<'a> {
         let charged: Vec<_> = charged.map(|charge| charge.active.id).collect();
         let tenant = self.caller.tenant;
         let namespace = self.namespace;
-        let recorded = state.limiter.record_denial(tenant, namespace, idempotency, &charged);
+        let book = &self.caller.book;
+        let mut own = self.charges.iter();
+        let is_far = own.any(|charge| book.is_counted_elsewhere(&charge.active.rule));
+        let place = (tenant, namespace);
+        let recorded = regions::record_denial(state, is_far, place, idempotency, &charged);
         if recorded.await.is_err() {
             self.taken.clear();
         }
     }
 
     /// Returns the units that were taken. Those of shadow rules stay taken: shadow rules are charged by denied checks too.
-    pub(super) fn put_back(&mut self, state: &GateState, now: Instant) {
+    pub(super) async fn put_back(&mut self, state: &GateState, now: Instant) {
         let taken = std::mem::take(&mut self.taken);
         if taken.is_empty() {
             return;
         }
+        self.release(state).await;
         let Some(PartResult::Decided(decisions)) = &mut self.result else { return };
         let mut decisions = decisions.iter_mut();
         for (charge, window) in self.charges.iter().zip(taken) {
             let own: Vec<_> = decisions.by_ref().take(charge.limits().len()).collect();
             let cost = charge.own_cost.unwrap_or(self.cost);
-            if charge.is_alone() || cost == 0 {
+            if charge.is_alone() || cost == 0 || charge.has_concurrency() {
                 continue;
             }
             for decision in own {
@@ -170,6 +186,29 @@ impl<'a> Part<'a> {
             state.leases.put_back(self.caller.tenant, charge, cost, window, now);
             // A denial that was cached before must not hide the units.
             state.denial_cache.invalidate(charge.subject);
+        }
+    }
+
+    /// Releases the places that were taken in concurrency limits. A place that cannot be released ends by itself.
+    async fn release(&self, state: &GateState) {
+        let limits = self.charges.iter().flat_map(|charge| {
+            charge.limits().iter().filter_map(move |limit| {
+                let lease_ms = limit.algorithm.lease_ms().filter(|_| !charge.is_alone())?;
+                let (rule, subject, spread) = (charge.active.id, charge.subject, charge.spread);
+                let id = self.lease_id;
+                Some(Lease { id, lease_ms, rule, slot: limit.slot, subject, spread })
+            })
+        });
+        let release = |lease| ScriptCheck {
+            operation: Operation::Release(lease),
+            rules: &[],
+            idempotency: None,
+            charged: None,
+            ..self.call()
+        };
+        let calls: Vec<_> = limits.map(release).collect();
+        if !calls.is_empty() {
+            redis::call(state, &calls, self.caller).await;
         }
     }
 

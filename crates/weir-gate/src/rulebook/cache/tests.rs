@@ -104,7 +104,8 @@ fn written(cache: &RulebookCache, book: &Rulebook) -> Snapshot<Tenants> {
 
 /// The cache and the rulebook of a gate that starts from that snapshot.
 fn read_back(cache: &RulebookCache, book: &Rulebook) -> (RulebookCache, Rulebook) {
-    RulebookCache::from_snapshot(serde_json::from_str(&text(cache, book)).expect("a snapshot"))
+    let snapshot = serde_json::from_str(&text(cache, book)).expect("a snapshot");
+    RulebookCache::from_snapshot(snapshot, None)
 }
 
 fn text(cache: &RulebookCache, book: &Rulebook) -> String {
