@@ -44,9 +44,13 @@ export async function heading(page, name) {
 /** Signs out through the menu of the account. */
 export async function signOut(page) {
     await page.getByRole("button", { name: "(account)" }).click();
-    // The pages ask for news at all times, and what they ask while the session ends would be refused.
+    // The pages ask for news at all times, and what they ask while the session ends would be refused. So new requests wait, and
+    // those before them are answered first.
     const news = /\/api\/v1\/tenants\//;
-    await page.route(news, () => {});
+    const held = new Set();
+    await page.route(news, (route) => held.add(route.request()));
+    const sent = (await page.requests()).filter((request) => news.test(request.url()) && !held.has(request));
+    await Promise.all(sent.map((request) => request.response()));
     await page.getByRole("menuitem", { name: "Sign out" }).click();
     await heading(page, "Sign in");
     await page.unroute(news);
