@@ -17,13 +17,14 @@ const ARGS = [
     "--disable-sync",
 ];
 
-/** Runs a scenario in a fresh profile; rejects if it fails or if any fault occurs. */
-export async function withBrowser({ baseUrl, hosts, screenshots }, run) {
+/** Runs a scenario in a fresh profile, with `density` pixels for each pixel of CSS; rejects if it fails or if any fault occurs. */
+export async function withBrowser({ baseUrl, hosts, screenshots, density = 1 }, run) {
     const profile = await mkdtemp(join(tmpdir(), "weir-browser-"));
     const context = await chromium.launchPersistentContext(profile, {
         executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
         args: ARGS,
         viewport: { width: 1440, height: 900 },
+        deviceScaleFactor: density,
         colorScheme: "light",
     });
     context.setDefaultTimeout(10_000);

@@ -18,11 +18,11 @@ export const stack = {
 };
 
 /** Runs a scenario in a fresh browser profile. Screenshots go to the folder SCREENSHOTS, if it is set. */
-export async function scenario(name, run) {
+export async function scenario(name, run, { density } = {}) {
     const screenshots = process.env.SCREENSHOTS;
     if (screenshots) await mkdir(screenshots, { recursive: true });
     const hosts = stack.gates.map((gate) => new URL(gate).host);
-    await withBrowser({ baseUrl: stack.baseUrl, hosts, screenshots }, run);
+    await withBrowser({ baseUrl: stack.baseUrl, hosts, screenshots, density }, run);
     console.log(`${name}: passed`);
 }
 
