@@ -109,11 +109,9 @@ async function suggestion(page) {
 async function overview(page) {
     await page.goto(`${stack.baseUrl}${home}/overview`);
     await heading(page, "Overview");
-    await page.getByText(/^Current rules: live on 2 of 2 gates/).waitFor(SLOWLY);
     await page.getByRole("region", { name: "Most denied subjects" }).last().getByText("customer umbrella").first().waitFor(SLOWLY);
-    // The checks of this moment, which the page streams.
-    await page.getByText("…", { exact: true }).first().waitFor({ state: "detached", ...SLOWLY });
-    await take(page, "overview");
+    const chart = page.getByRole("figure").filter({ hasText: "Checks per minute" });
+    await take(page, "overview", { scroll: () => scrollTo(chart) });
 }
 
 /** A smaller burst: the difference, and the curve of limits. */
@@ -133,7 +131,7 @@ async function replay(page) {
     await take(page, "replay", {
         of: page.getByRole("main"),
         until: page.getByRole("figure").filter({ hasText: "Newly denied" }),
-        scroll: () => result.evaluate((node, above) => window.scrollBy(0, node.getBoundingClientRect().top - above), MARGIN),
+        scroll: () => scrollTo(result),
     });
 }
 
@@ -195,6 +193,10 @@ async function take(page, name, { of, until, scroll = () => page.evaluate(() => 
         await writeFile(path, bytes);
     }
     await page.emulateMedia({ colorScheme: "light" });
+}
+
+function scrollTo(target) {
+    return target.evaluate((node, above) => window.scrollBy(0, node.getBoundingClientRect().top - above), MARGIN);
 }
 
 /** The box of `of`, from the top of the window to `until`, or to the end of the window. */
