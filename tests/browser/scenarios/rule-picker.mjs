@@ -5,7 +5,7 @@ import { strict as assert } from "node:assert";
 import { api, fresh, heading, loaded, newcomer, signIn, scenario } from "../steps.mjs";
 
 const COUNT = 230;
-const AT_ONCE = 8;
+const AT_ONCE = 2;
 const owner = await newcomer("chooser");
 const home = `/tenants/${owner.tenant}`;
 const rules = await makeRules();
