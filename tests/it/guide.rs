@@ -51,6 +51,7 @@ async fn guide_is_served_with_its_own_scripts_only() {
         ("/guide/inter.woff2", "font/woff2"),
         ("/guide/search.json", "application/json"),
         ("/guide/pictures/token_bucket.svg", "image/svg+xml"),
+        ("/guide/screenshots/overview.webp", "image/webp"),
     ] {
         let answer = get(&stack, path).await;
         assert_eq!(answer.status, 200, "{path}");
