@@ -95,7 +95,7 @@ pub fn Overview() -> impl IntoView {
                     <div class="actions"><ExportTop scope=Signal::derive(move || filter.scope(None)) by="rule" /></div>
                 })}
             </div>
-            <TopSubjects traffic />
+            <div><TopSubjects traffic /></div>
         </div>
         <LatestDenials traffic />
     }

@@ -35,12 +35,14 @@ pub(super) fn Checklist(
         end();
         shown.set(false);
     };
+    Effect::new(move || {
+        if found.data().is_some_and(|steps| steps.iter().all(|step| step.done)) {
+            end();
+            shown.set(false);
+        }
+    });
     let line = move || {
         let steps = found.data()?;
-        if steps.iter().all(|step| step.done) {
-            end();
-            return None;
-        }
         let can_edit = access.has(Role::Editor);
         let items = steps.map(|step| item(tenant, step, can_edit));
         Some(view! {
