@@ -3,7 +3,7 @@
 //! Days begin at local midnight, or at the first instant of the day where daylight saving skips
 //! midnight. Behind the feature `calendar`, since it carries the time zone database.
 
-use jiff::civil::Date;
+use jiff::civil::{Date, date};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 
@@ -28,6 +28,16 @@ pub fn bounds(quota: &Quota, now: Micros) -> PeriodBounds {
     let end = start_after(calendar, next);
     let starts = [previous, present, next, end];
     PeriodBounds { limit: quota.limit(), bounds_us: starts.map(|date| midnight_us(&zone, date)) }
+}
+
+/// The day in the quota's time zone that contains this time, in days since 1970-01-01.
+pub fn local_day(quota: &Quota, at: Micros) -> i32 {
+    let zone = time_zone(&quota.calendar().time_zone).unwrap_or(TimeZone::UTC);
+    let micros = i64::try_from(at.0).unwrap_or(i64::MAX);
+    let instant = Timestamp::from_microsecond(micros).unwrap_or(Timestamp::MAX);
+    let epoch = date(1970, 1, 1);
+    let hours = zone.to_datetime(instant).date().duration_since(epoch).as_hours();
+    i32::try_from(hours.div_euclid(24)).unwrap_or(i32::MAX)
 }
 
 /// The `window_ms` of answers: the window, the interval, the time to refill or drain, or the length of the quota's period

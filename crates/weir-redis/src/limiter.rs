@@ -32,6 +32,7 @@ mod sending;
 mod settings;
 mod source;
 mod status;
+mod stored;
 mod timeouts;
 
 use std::sync::Arc;
@@ -56,6 +57,7 @@ pub use self::script_check::{Answer, FirstAnswer, Idempotency, ScriptCheck};
 use self::sending::Sender;
 pub use self::settings::{DecidingClock, LimiterSettings};
 pub use self::status::PrimaryHealth;
+pub use self::stored::{WindowCounter, WindowUnits};
 use crate::client::Client;
 use crate::error::RedisError;
 use crate::placement::Bucket;
@@ -67,6 +69,7 @@ pub struct Limiter {
     periods: Arc<Periods>,
     budget: Duration,
     client: Client,
+    clock: Option<DecidingClock>,
     traces: Option<Traces>,
 }
 
@@ -108,8 +111,9 @@ impl Limiter {
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let budget = settings.budget;
         let traces = settings.traces.clone();
+        let clock = settings.clock.clone();
         let (links, task) = Links::new(client.clone(), settings);
-        let limiter = Self { links, periods: Arc::default(), budget, client, traces };
+        let limiter = Self { links, periods: Arc::default(), budget, client, clock, traces };
         (limiter, task.run(stop))
     }
 
@@ -205,6 +209,17 @@ impl Limiter {
     ) -> Result<u64, RedisError> {
         let bucket = Bucket::of(tenant, namespace, charge.spread);
         reset::run(&self.client, tenant, (namespace, bucket), &charge.counters(tenant)).await
+    }
+
+    /// Returns the stored units of windows and quotas, those above a limit included, one result for each counter. Units of a window
+    /// that ended are returned until the next charge, or until Redis deletes the counter: a second after the end, or later.
+    pub async fn window_units(
+        &self,
+        tenant: TenantId,
+        counters: &[WindowCounter<'_>],
+    ) -> Result<Vec<Option<WindowUnits>>, RedisError> {
+        let now = self.clock.as_ref().map(DecidingClock::now);
+        stored::run(&self.client, tenant, counters, now).await
     }
 
     /// Replaces the recorded answer to the idempotency key of an admitted check, whose counters are not spread, by that of a

@@ -114,3 +114,17 @@ fn quota_without_periods_holds_for_ever_or_until_its_end() {
         }
     }
 }
+
+#[test]
+fn first_day_of_a_period_is_that_of_its_time_zone() {
+    let day = |zone: &str, at: &str| {
+        let at: Timestamp = at.parse().expect("a time");
+        let at = Micros(u64::try_from(at.as_microsecond()).expect("after the epoch"));
+        let quota = Quota::new(1, Period::Month, zone.into(), 1, None).expect("valid");
+        local_day(&quota, Micros(bounds(&quota, at).bounds_us[1]))
+    };
+    let first_of_november = 20_758;
+    assert_eq!(day("UTC", "2026-11-30T23:59:59Z"), first_of_november);
+    assert_eq!(day("Asia/Tokyo", "2026-10-31T15:00:00Z"), first_of_november);
+    assert_eq!(day("America/New_York", "2026-12-01T04:59:59Z"), first_of_november);
+}

@@ -18,7 +18,8 @@ use crate::keys::{self, INVALIDATION_CHANNEL};
 use crate::placement::{Bucket, Owner};
 
 const SCRIPT: &str = include_str!("script/reset.lua");
-const TIMEOUT: Duration = Duration::from_secs(1);
+/// The longest time of one call.
+pub(super) const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Resets these counters of a namespace, which are in one bucket. Returns the number that existed.
 pub(super) async fn run(
@@ -29,7 +30,8 @@ pub(super) async fn run(
 ) -> Result<u64, RedisError> {
     let call = call(tenant, (namespace, bucket), counters);
     let reset = send(client, bucket, &call);
-    timeout(TIMEOUT, reset).await.map_err(|_| RedisError::Timeout)?
+    let count = timeout(TIMEOUT, reset).await.map_err(|_| RedisError::Timeout)??;
+    Ok(redis::from_redis_value(count).map_err(redis::RedisError::from)?)
 }
 
 /// Replaces the recorded answer to an idempotency key by that of a denial, which charged only these rules, alone.
@@ -62,7 +64,7 @@ pub(super) async fn record_denial(
 }
 
 /// Sends the call, and again while a cluster redirects it: Redis then did nothing.
-async fn send(client: &Client, bucket: Bucket, call: &Cmd) -> Result<u64, RedisError> {
+pub(super) async fn send(client: &Client, bucket: Bucket, call: &Cmd) -> Result<Value, RedisError> {
     let of_bucket = client.clone().of_tag(bucket.tag());
     let (mut target, mut asking, mut pauses) = (of_bucket.clone(), false, 0);
     loop {
@@ -73,9 +75,7 @@ async fn send(client: &Client, bucket: Bucket, call: &Cmd) -> Result<u64, RedisE
             call.query_async::<Value>(&mut connection).await
         };
         let error = match result {
-            Ok(count) => {
-                return Ok(redis::from_redis_value(count).map_err(redis::RedisError::from)?);
-            }
+            Ok(reply) => return Ok(reply),
             Err(error) => RedisError::from(error),
         };
         match Redirect::of(&error, server.host()).filter(|_| client.is_cluster()) {

@@ -49,7 +49,7 @@ impl DecidingClock {
         Self(Arc::new(now))
     }
 
-    fn now(&self) -> Micros {
+    pub(super) fn now(&self) -> Micros {
         (self.0)()
     }
 }

@@ -11,9 +11,9 @@ use weir_domain::subject::SubjectKey;
 
 use super::fixture::{
     Fixture, charge_of, charge_with_block, connection, log_of_denials, of_kind, one_of_each,
-    passed, until,
+    passed, until, values,
 };
-use crate::limiter::{Answer, ScriptCheck};
+use crate::limiter::{Answer, ScriptCheck, WindowCounter};
 use crate::placement::Bucket;
 
 fn window(limit: u64, window_ms: u64) -> Vec<LimitDraft> {
@@ -218,4 +218,32 @@ async fn charges_of_one_microsecond_share_an_entry_of_a_log() {
     assert_eq!(length, 1);
     assert_eq!(fixture.check(Operation::Refund, 20, &rules).await[0].remaining, 70);
     assert_eq!(fixture.check(Operation::Consume, 70, &rules).await[0].remaining, 0);
+}
+
+#[tokio::test]
+async fn stored_units_of_a_quota_exceed_its_limit_and_can_be_read_after_its_period() {
+    let fixture = Fixture::new().await;
+    let rules = [charge_of(1, vec![of_kind(Kind::Quota, 10, 1)])];
+    let counter = |subject| WindowCounter {
+        namespace: "test",
+        spread: rules[0].spread,
+        subject,
+        rule: rules[0].active.id,
+        slot: rules[0].limits()[0].slot,
+    };
+    let counters = [counter(SubjectKey(rules[0].subject.0 ^ 1)), counter(rules[0].subject)];
+    let read = async || {
+        fixture.limiter.window_units(fixture.tenant, &counters).await.expect("redis answers")
+    };
+    assert_eq!(read().await, [None, None]);
+    let taken_at = fixture.now();
+    fixture.check(Operation::Record, 14, &rules).await;
+    fixture.pass_ms(2 * DAY_MS);
+    let before = fixture.dump().await;
+    let units = read().await[1].expect("the counter is there");
+    assert_eq!((units.taken, units.taken_at, units.read_at), (14, taken_at, fixture.now()));
+    assert_eq!(read().await[0], None, "another subject");
+    assert_eq!(values(fixture.dump().await), values(before), "nothing was written");
+    fixture.check(Operation::Consume, 1, &rules).await;
+    assert_eq!(read().await[1].expect("there").taken, 1, "the units of the present period");
 }
