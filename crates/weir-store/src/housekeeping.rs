@@ -121,6 +121,18 @@ impl<'t> Housekeeping<'t> {
         Ok(unsigned(deleted))
     }
 
+    /// Deletes up to `most` rows of quota periods that are past their retention. Returns the number of deleted rows.
+    pub async fn delete_old_quota_periods(self, most: u32) -> Result<u64, StoreError> {
+        let deleted = sqlx::query_scalar!(
+            r#"-- housekeeping.delete_old_quota_periods
+            SELECT weir_delete_old_quota_periods($1) AS "deleted!""#,
+            i32::try_from(most).unwrap_or(i32::MAX),
+        )
+        .fetch_one(self.conn)
+        .await?;
+        Ok(unsigned(deleted))
+    }
+
     /// Deletes changes of tenants that gates no longer load and no row refers to. Returns the number of deleted rows.
     pub async fn delete_old_changes(self) -> Result<u64, StoreError> {
         let deleted = sqlx::query_scalar!(

@@ -34,6 +34,7 @@ mod overrides;
 mod page;
 mod password_resets;
 mod profiles;
+mod quota_periods;
 mod revisions;
 mod roles;
 mod rulebook;
@@ -97,6 +98,9 @@ pub use page::{Listing, Page};
 pub use password_resets::PasswordResets;
 pub use profiles::{
     ProfileBody, ProfileColumns, ProfileRow, ProfileSpec, ProfileWrite, Profiles, ServedProfile,
+};
+pub use quota_periods::{
+    QUOTA_PERIODS_MAX, QuotaPeriodAfter, QuotaPeriodFilter, QuotaPeriodRow, QuotaPeriods,
 };
 pub use revisions::RevisionRow;
 pub use rulebook::{

@@ -14,6 +14,7 @@ mod namespaces;
 mod overrides;
 mod pgbouncer;
 mod profiles;
+mod quota_periods;
 mod round_trips;
 mod rulebook;
 mod rules;

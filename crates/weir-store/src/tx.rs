@@ -29,6 +29,7 @@ use crate::namespaces::Namespaces;
 use crate::overrides::Overrides;
 use crate::password_resets::PasswordResets;
 use crate::profiles::Profiles;
+use crate::quota_periods::QuotaPeriods;
 use crate::rulebook::{self, Rulebook};
 use crate::rules::Rules;
 use crate::samples::Samples;
@@ -348,6 +349,11 @@ impl Tx {
     /// The usage of tenants by day.
     pub fn usage(&mut self) -> Usage<'_> {
         Usage::new(&mut self.inner)
+    }
+
+    /// The used units of quotas by subject and period.
+    pub fn quota_periods(&mut self) -> QuotaPeriods<'_> {
+        QuotaPeriods::new(&mut self.inner)
     }
 
     /// Roll-up and retention of statistics.

@@ -101,7 +101,7 @@ impl<'t> Usage<'t> {
         let rows = rows.into_iter().map(|row| UsageRow {
             tenant_id: TenantId::from_u128(row.tenant_id.as_u128()),
             tenant_name: row.name,
-            day: row.day.to_julian_day() - EPOCH,
+            day: days(row.day),
             checks: unsigned(row.checks),
             subjects: unsigned(row.subjects),
             redis_bytes: unsigned(row.redis_bytes),
@@ -153,6 +153,12 @@ impl<'t> Usage<'t> {
     }
 }
 
-fn date(day: i32) -> Date {
+/// The day that is this many days after 1970-01-01.
+pub(crate) fn date(day: i32) -> Date {
     Date::from_julian_day(EPOCH.saturating_add(day)).unwrap_or(Date::MIN)
+}
+
+/// The days from 1970-01-01 to this day.
+pub(crate) fn days(day: Date) -> i32 {
+    day.to_julian_day() - EPOCH
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::*;
 
 /// Each function, with a test of its guarantee.
-const FUNCTIONS: [(&str, &str); 63] = [
+const FUNCTIONS: [(&str, &str); 65] = [
     ("weir_audit_hash", "every_direct_change_breaks_the_chain_where_it_happened"),
     ("weir_chain_audit", "untouched_chains_of_all_logs_verify"),
     ("weir_counted_rules", "busiest_rules_come_with_their_names_even_when_deleted"),
@@ -19,6 +19,7 @@ const FUNCTIONS: [(&str, &str); 63] = [
         "requests_of_keys_are_counted_by_hour_and_deleted_after_48_hours",
     ),
     ("weir_delete_old_statistics", "deletions_of_tenants_are_purged_after_a_year"),
+    ("weir_delete_old_quota_periods", "old_quota_periods_are_deleted_and_younger_ones_are_not"),
     (
         "weir_delete_old_steps",
         "steps_are_written_once_and_deleted_after_two_hours_unless_redis_was_away",
@@ -88,6 +89,7 @@ const FUNCTIONS: [(&str, &str); 63] = [
     ("weir_sweep_signups", "expired_sign_ups_are_swept"),
     ("weir_take_alerts", "concurrent_evaluations_announce_a_denial_share_once_per_window"),
     ("weir_take_deliveries", "every_tenants_first_delivery_comes_before_any_tenants_second"),
+    ("weir_take_quota_readings", "tenants_with_quotas_are_taken_once_until_they_are_due_again"),
     (
         "weir_tallies",
         "every_resolution_reads_the_same_before_and_after_a_roll_up_and_with_late_minutes",
