@@ -42,6 +42,8 @@ mod after_answer;
 mod alerting;
 mod answers;
 mod change;
+mod csv;
+mod days;
 mod deferred;
 mod error;
 mod etag;
