@@ -110,6 +110,11 @@ export async function makeOperator({ email }) {
     await promisify(execFile)(needed("WEIR_BIN"), ["user", "operator", "--email", email], { env });
 }
 
+/** Runs a statement as the owner of the database. */
+export async function runSql(statement) {
+    await promisify(execFile)(needed("PSQL"), [needed("DATABASE_URL"), "--no-psqlrc", "--set", "ON_ERROR_STOP=1", "--command", statement]);
+}
+
 async function signUp(name, fields) {
     const person = { email: address(name), password: "correct horse staple" };
     const answer = await fetch(`${stack.baseUrl}/api/v1/auth/signup`, {

@@ -37,6 +37,7 @@ async fn run_all(browser: &Path, scripts: impl Iterator<Item = &PathBuf>) -> Vec
     let dev = Dev::start_with(scratch.path(), &args).await;
     // The folder of the screenshots, one for each page. Git ignores it.
     let screenshots = Path::new(env!("CARGO_MANIFEST_DIR")).join("../screenshots");
+    let psql = weir_local::postgres_folder().expect("Postgres is installed").join("psql");
     let mut failed = Vec::new();
     for script in scripts {
         let mut command = Command::new("node");
@@ -51,6 +52,7 @@ async fn run_all(browser: &Path, scripts: impl Iterator<Item = &PathBuf>) -> Vec
             .env("WEIR_BIN", binary())
             .env("LETTERS", &mail.letters)
             .env("DATABASE_URL", dev.text("/database_url"))
+            .env("PSQL", &psql)
             .env("GATES", [dev.text("/gates/0"), dev.text("/gates/1")].join(","));
         let run =
             tokio::task::spawn_blocking(move || command.output()).await.expect("the task ends");

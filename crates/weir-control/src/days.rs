@@ -25,6 +25,13 @@ pub(crate) fn text(day: i32) -> String {
     text
 }
 
+/// The first day of the month that contains this day.
+pub(crate) fn first_of_month(day: i32) -> i32 {
+    let mut first = text(day);
+    first.replace_range(8.., "01");
+    read(&first).unwrap_or(day)
+}
+
 fn read(text: &str) -> Option<i32> {
     let at: Option<DateTime> = (text.len() == 10)
         .then(|| serde_json::from_value(format!("{text}T00:00:00Z").into()).ok())

@@ -13,7 +13,7 @@ use crate::state::ControlState;
 const EVERY: Duration = Duration::from_mins(1);
 /// The most rows of each kind in one transaction. If there are more, the next transaction follows at once.
 const BATCH: u32 = 1000;
-/// The most steps, or counts of requests of keys, that one statement deletes.
+/// The most steps, counts of requests of keys, or usage of quotas, that one statement deletes.
 const COUNTS_BATCH: u32 = 20_000;
 /// The interval of roll-ups. One without work is cheap: hours are completed once an hour and after late reports of gates.
 const ROLL_UP_EVERY: Duration = Duration::from_secs(20);
@@ -120,6 +120,7 @@ async fn maintain(control: &ControlState, store: &Store, keep: bool) -> Result<(
         }
     }
     delete_old_key_hours(store).await?;
+    delete_old_quota_periods(store).await?;
     let mut tx = store.begin("housekeeping.delete_old", Scope::Service).await?;
     tx.housekeeping().delete_old(retention).await?;
     tx.commit().await?;
@@ -149,6 +150,18 @@ async fn delete_old_key_hours(store: &Store) -> Result<(), StoreError> {
     loop {
         let mut tx = store.begin("housekeeping.delete_old_key_hours", Scope::Service).await?;
         let deleted = tx.housekeeping().delete_old_key_hours(COUNTS_BATCH).await?;
+        tx.commit().await?;
+        if deleted < u64::from(COUNTS_BATCH) {
+            return Ok(());
+        }
+    }
+}
+
+/// Deletes the usage of quotas that is past its retention, in batches.
+async fn delete_old_quota_periods(store: &Store) -> Result<(), StoreError> {
+    loop {
+        let mut tx = store.begin("housekeeping.delete_old_quota_periods", Scope::Service).await?;
+        let deleted = tx.housekeeping().delete_old_quota_periods(COUNTS_BATCH).await?;
         tx.commit().await?;
         if deleted < u64::from(COUNTS_BATCH) {
             return Ok(());

@@ -59,6 +59,7 @@ mod names;
 mod namespaces;
 mod network;
 mod passwords;
+mod quota_readings;
 mod refresh;
 mod sealing;
 mod second_factor;
@@ -77,6 +78,7 @@ pub use mails::reset_link;
 pub use openapi::{openapi, router};
 pub use passwords::{Busy, Passwords, RefusedPassword};
 pub use sealing::{region_keys, sealing, sealing_keys};
+pub use quota_readings::read_quotas;
 pub use sessions::{reset_digest, signup_digest};
 pub use state::{
     AUDIT_DAYS, Authentication, ControlParts, ControlSettings, ControlState, MailParts,

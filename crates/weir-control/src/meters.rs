@@ -25,7 +25,7 @@ pub(crate) struct Meters {
     alerts: [Counter; 2],
     not_evaluated: Counter,
     /// The times of the last successes, in the order of [`BackgroundTask`].
-    last_successes: [Gauge; 5],
+    last_successes: [Gauge; 6],
     /// Counts of messages: sent, retried, failed, dropped.
     mails: [Counter; 4],
     partitions_ahead: Gauge,
@@ -46,10 +46,12 @@ pub(crate) enum BackgroundTask {
     Deliveries,
     /// Samples Redis and writes the usage of tenants.
     Usage,
+    /// Reads the counters of quotas and stores their usage.
+    Quotas,
 }
 
 const METADATA: Metadata<'static> = Metadata::new("weir_control", Level::INFO, None);
-const TASKS: [&str; 5] = ["sweep", "statistics", "alerts", "deliveries", "usage"];
+const TASKS: [&str; 6] = ["sweep", "statistics", "alerts", "deliveries", "usage", "quotas"];
 const ALERT_KINDS: [&str; 2] = ["quota", "denial_share"];
 const BUCKETS_S: [f64; 8] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0];
 

@@ -26,6 +26,7 @@ mod overrides;
 mod parameters;
 mod password_resets;
 mod profiles;
+mod quota_readings;
 mod quota_usage;
 mod receiver;
 mod round_trips;

@@ -217,6 +217,7 @@ pub fn start_control(
     running.spawn("housekeeping", weir_control::run_housekeeping(state.clone(), stop()));
     running.spawn("statistics", weir_control::keep_statistics(state.clone(), stop()));
     running.spawn("usage", weir_control::keep_usage(state.clone(), usage_redis, stop()));
+    running.spawn("quotas", weir_control::read_quotas(state.clone(), stop()));
     running.spawn("alerts", weir_control::watch(state.clone(), stop()));
     running.spawn("deliveries", weir_control::deliver(state.clone(), stop()));
     if !dashboard::is_built() {

@@ -66,16 +66,18 @@ impl Api {
         self.read(path)
     }
 
-    /// One page of what subjects have used of their quotas; an empty namespace is all.
+    /// One page of what subjects have used of their quotas; an empty namespace is all, an empty period the present one.
     pub fn quota_usage(
         self,
         tenant: &str,
         namespace: &str,
+        period: &str,
         cursor: Option<String>,
     ) -> Answer<QuotaUsagePage> {
         let path = format!("/tenants/{tenant}/usage?limit=200");
         let cursor = cursor.unwrap_or_default();
-        self.read(with_parameters(path, [("namespace", namespace), ("cursor", &cursor)]))
+        let parameters = [("namespace", namespace), ("period", period), ("cursor", &cursor)];
+        self.read(with_parameters(path, parameters))
     }
 
     /// The decisions of a rule by variant, by share of subjects and by class.

@@ -3,37 +3,36 @@
 //! Redis stores counters under digests of subjects, so they cannot be listed. The sketches of the retained days name the
 //! subjects, and the counters have their units.
 
+pub(crate) mod ended;
+pub(crate) mod metered;
+
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap};
 
 use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
-use sha2::{Digest as _, Sha256};
 use utoipa::IntoParams;
 use weir_domain::algorithm::Algorithm;
 use weir_domain::calendar;
-use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
-use weir_domain::id::{RuleId, TenantId};
-use weir_domain::subject::SHOWN_VALUE_CHARS_MAX;
 use weir_domain::time::{Micros, Timestamp};
 use weir_http::json::Json;
 use weir_http::params::Query;
-use weir_store::{
-    Listing, OverrideRow, Page, RuleFilter, RuleHas, RuleRow, SKETCH_MS, TopFilter, TopSubject, Tx,
-    sketch_start,
-};
-use weir_wire::quota_usage::{QuotaUsage, QuotaUsagePage, USAGE_RULES_MAX, USAGE_SUBJECTS_MAX};
+use weir_http::problem::Problem;
+use weir_store::{Listing, OverrideRow, Page, RuleFilter, RuleHas, RuleRow};
+use weir_wire::quota_usage::{QuotaUsage, QuotaUsagePage};
 use weir_wire::time::DateTime;
 
+use self::metered::{Counted, Key, charges, overrides, subjects};
 use super::parse_rule;
 use crate::actor::{By, InNamespaces, Viewer};
+use crate::csv::{self, TableFormat};
+use crate::days;
 use crate::error::ControlError;
 use crate::listing::{List, ListQuery};
 use crate::names;
-use crate::rule_service::{
-    CheckedRule, RuleSubject, active_rule, inspect, override_digests, spread_by, subject_of,
-};
+use crate::rule_service::inspect;
 use crate::state::ControlState;
 
 /// The filter and page of the usage.
@@ -50,110 +49,79 @@ pub(crate) struct QuotaUsageQuery {
     namespace: Option<String>,
     /// Only this rule.
     rule_id: Option<String>,
+    /// The first day of a month: the stored usage of the periods that began in it, in the time zone of the quota, and have ended.
+    /// One of `periods`.
+    #[param(value_type = Option<String>, format = Date)]
+    period: Option<String>,
+    /// `csv`, with `period`: a table of all entries at once, of at most 100,000 lines; the same with `Accept: text/csv`.
+    #[param(inline)]
+    format: Option<TableFormat>,
 }
 
-/// The sort key of a subject: the namespace and the name of the rule, the begin of the subject as a text, and a digest of it.
-type Key = (String, String, String, String);
-
-/// The most bytes of a subject in a cursor.
-const KEY_BYTES_MAX: usize = 60;
-
-/// A subject of a quota rule.
-struct Counted {
-    key: Key,
-    /// The place of the rule among the quota rules.
-    rule: usize,
-    subject: BTreeMap<String, String>,
-    denied: Option<u64>,
-}
-
-const DAY_MS: i64 = 86_400_000;
-
-/// The units that subjects have used of their quotas in the present period, by namespace, rule and subject.
+/// The units that subjects have used of their quotas: in the present period, or with `period` in ended ones.
 ///
-/// The units are those of the counters. The subjects are those that the statistics of the retained days name, whose values are
-/// shorter than 128 characters and that no override allows or denies without a limit. Earlier periods are not stored.
+/// In the present period the units are those of the counters. The subjects are those that the statistics of the retained days name,
+/// whose values are shorter than 128 characters and that no override allows or denies without a limit. Ended periods are stored for
+/// 25 months; `counted_until` says until when their units are known.
 #[utoipa::path(get, path = "/tenants/{tenant}/usage", operation_id = "usage_list", tag = "stats",
     params(("tenant" = String, Path, description = "`tenant_…`"), QuotaUsageQuery),
-    responses((status = 200, description = "The usage", body = QuotaUsagePage)))]
+    responses((status = 200, description = "The usage", content(
+        (QuotaUsagePage = "application/json"),
+        (String = "text/csv"),
+    ))))]
 pub(crate) async fn list(
     State(control): State<ControlState>,
     By { caller, .. }: By<InNamespaces<Viewer>>,
+    headers: HeaderMap,
     Query(query): Query<QuotaUsageQuery>,
-) -> Result<Json<QuotaUsagePage>, ControlError> {
+) -> Result<Response, ControlError> {
     let (tenant_id, now) = (caller.tenant_id, control.clock.now());
     let namespaces = caller.namespaces.filter(names::namespace_filter(query.namespace)?)?;
     let rule_id = parse_rule(query.rule_id)?;
+    let months = ended::every_month(tenant_id, namespaces.clone(), rule_id, now);
+    let month = query.period.map(|period| ended::month(&period, &months)).transpose()?;
+    let is_table = csv::is_wanted(&headers, query.format);
+    if is_table && month.is_none() {
+        return Err(Problem::invalid_field("period", "must be given for a table").into());
+    }
+    let list_query = ListQuery { limit: query.limit, cursor: query.cursor };
+    let mut tx = control.reading("stats.usage", &caller).await?;
+    if let (true, Some(month)) = (is_table, &month) {
+        return ended::table(&mut tx, month).await;
+    }
+    let periods = tx.quota_periods().months(&months).await?.into_iter().map(days::text).collect();
+    if let Some(month) = &month {
+        return ended::page(&mut tx, month, periods, list_query).await;
+    }
     let of = ["usage", &tenant_id.to_string(), &format!("{namespaces:?} {rule_id:?}")];
-    let list = List::new(&of, ListQuery { limit: query.limit, cursor: query.cursor })?;
+    let list = List::new(&of, list_query)?;
     let page = list.page(|key: Key| Some(key))?;
     let filter = RuleFilter {
-        namespaces: namespaces.clone(),
+        namespaces,
         ids: rule_id.map(|id| vec![id]),
         has: Some(RuleHas::Quota),
         search: None,
     };
-    let days_ms = i64::from(control.settings.retention.minutes_days) * DAY_MS;
-    let from = sketch_start(now.plus_ms(-days_ms));
-    let top = TopFilter {
-        tenant_id,
-        rule_id,
-        namespaces,
-        from,
-        to: now.plus_ms(SKETCH_MS),
-        most_asked_first: true,
-        limit: USAGE_SUBJECTS_MAX,
-    };
-    let mut tx = control.reading("stats.usage", &caller).await?;
-    let every = Page { limit: USAGE_RULES_MAX, after: None };
-    let rules = tx.rules().list(tenant_id, &filter, &every).await?;
-    let (known, error_at_most) = tx.top_subjects().list(&top).await?;
-    let most = usize::try_from(USAGE_SUBJECTS_MAX).unwrap_or(usize::MAX);
-    let truncated = rules.more || known.counts.len() >= most;
-    let listing = listed(counted(&rules.items, known.counts), &page);
-    let overrides = overrides(&mut tx, tenant_id, &rules.items, &listing.items).await?;
+    let known = subjects(&mut tx, tenant_id, &filter, (now, control.settings.retention)).await?;
+    let rules = known.rules;
+    let listing = listed(known.counted, &page);
+    let overrides = overrides(&mut tx, tenant_id, &rules, &listing.items).await?;
     drop(tx);
     let of_namespaces = listing.items.chunk_by(|one, other| one.key.0 == other.key.0);
     let mut data = Vec::new();
     for counted in of_namespaces {
-        data.extend(used(&control, &rules.items, counted, &overrides, now).await?);
+        data.extend(used(&control, &rules, counted, &overrides, now).await?);
     }
     let page = list.answer(listing, |last| last.key.clone(), |_| ());
     Ok(Json(QuotaUsagePage {
         data,
         next_cursor: page.next_cursor,
-        subjects_from: from.into(),
-        error_at_most,
-        truncated,
-    }))
-}
-
-/// The subjects of the quota rules. A rule that counts by no attribute has one, which needs no statistics.
-fn counted(rules: &[RuleRow], known: Vec<TopSubject>) -> Vec<Counted> {
-    let entry = |(at, subject, denied): (usize, BTreeMap<String, String>, Option<u64>)| {
-        let row = &rules[at];
-        let values = subject.iter().map(|(name, value)| format!("{name} {value}"));
-        let text = values.collect::<Vec<_>>().join(", ");
-        let digest: [u8; 32] = Sha256::digest(text.as_bytes()).into();
-        let begin = text[..text.floor_char_boundary(KEY_BYTES_MAX)].to_owned();
-        let key = (row.namespace.clone(), row.name.clone(), begin, hex::encode(&digest[..8]));
-        Counted { key, rule: at, subject, denied }
-    };
-    let places: HashMap<RuleId, usize> =
-        rules.iter().enumerate().map(|(at, row)| (row.id, at)).collect();
-    let of_all = |row: &RuleRow| {
-        CheckedRule::stored(row).is_ok_and(|checked| checked.rule.count_by().is_empty())
-    };
-    let whole = rules.iter().enumerate().filter(|(_, row)| of_all(row));
-    let whole = whole.map(|(at, _)| (at, BTreeMap::new(), None));
-    let named = known.into_iter().filter_map(|top| {
-        let at = *places.get(&top.entry.rule_id)?;
-        let subject = subject_of(top.entry.subject);
-        let whole = |value: &String| value.chars().count() < SHOWN_VALUE_CHARS_MAX;
-        let complete = !subject.is_empty() && subject.values().all(whole);
-        complete.then_some((at, subject, Some(top.entry.denied)))
-    });
-    named.chain(whole).map(entry).collect()
+        subjects_from: Some(known.from.into()),
+        error_at_most: Some(known.error_at_most),
+        truncated: known.truncated,
+        periods,
+    })
+    .into_response())
 }
 
 /// The subjects of the page, in their order.
@@ -168,27 +136,6 @@ fn listed(mut all: Vec<Counted>, page: &Page<Key>) -> Listing<Counted> {
     Listing { items: all, more }
 }
 
-/// The overrides that can apply to these subjects.
-async fn overrides(
-    tx: &mut Tx,
-    tenant_id: TenantId,
-    rules: &[RuleRow],
-    counted: &[Counted],
-) -> Result<Vec<OverrideRow>, ControlError> {
-    let mut keys = Vec::new();
-    for of_rule in by_rule(counted) {
-        let row = &rules[of_rule[0].rule];
-        let Ok(checked) = CheckedRule::stored(row) else { continue };
-        let digests = |counted: &Counted| override_digests(&checked.rule, &counted.subject);
-        keys.extend(of_rule.iter().flat_map(digests).map(|digest| (row.id, digest)));
-    }
-    Ok(tx.overrides().of_keys(tenant_id, &keys).await?)
-}
-
-fn by_rule(counted: &[Counted]) -> impl Iterator<Item = &[Counted]> {
-    counted.chunk_by(|one, other| one.rule == other.rule)
-}
-
 /// The entries of subjects of one namespace. A rule that cannot be read has none, nor has a subject that its rule cannot count
 /// any more.
 async fn used(
@@ -198,19 +145,7 @@ async fn used(
     overrides: &[OverrideRow],
     now: Timestamp,
 ) -> Result<Vec<QuotaUsage>, ControlError> {
-    let mut charges: Vec<(&Counted, RuleCharge)> = Vec::new();
-    for of_rule in by_rule(counted) {
-        let row = &rules[of_rule[0].rule];
-        if CheckedRule::stored(row).is_err() {
-            continue;
-        }
-        let active = active_rule(row, overrides)?;
-        let charge = |counted: &Counted| {
-            let rule = (active.clone(), spread_by(row));
-            RuleSubject::new(rule, &counted.subject, now).ok()?.charge()
-        };
-        charges.extend(of_rule.iter().filter_map(|counted| Some((counted, charge(counted)?))));
-    }
+    let charges = charges(rules, counted, overrides, now)?;
     let Some(row) = counted.first().map(|counted| &rules[counted.rule]) else {
         return Ok(Vec::new());
     };
@@ -252,6 +187,8 @@ fn entry(
         to: bound(2),
         used: quota.limit().saturating_sub(decision.remaining),
         limit: quota.limit(),
+        overage: None,
+        counted_until: None,
         denied: counted.denied,
     })
 }

@@ -15,12 +15,12 @@ use weir_domain::charge::RuleCharge;
 use weir_domain::id::UserId;
 use weir_domain::matching::subject_key;
 use weir_domain::request::Operation;
-use weir_domain::time::{Clock, Timestamp};
+use weir_domain::time::{Clock, Micros, Timestamp};
 use weir_http::client_address::ClientAddress;
 use weir_http::plane::{Plane as Surrounded, PlaneSettings, with_fallbacks};
 use weir_http::request_id::RequestIds;
 use weir_mail::{Mailer, Outbox, Relay};
-use weir_redis::limiter::{Limiter, LimiterSettings, ScriptCheck};
+use weir_redis::limiter::{DecidingClock, Limiter, LimiterSettings, ScriptCheck};
 use weir_redis::signal::Signal;
 use weir_store::test_support::{TestDatabase, database};
 use weir_webhook::{Reach, Sender};
@@ -87,8 +87,18 @@ impl Plane {
     /// Starts a control plane with Redis at this address, for which it waits long.
     pub(super) async fn with_redis(url: &str) -> Self {
         let settings = ControlSettings { signup: Signup::Open, ..ControlSettings::default() };
-        let redis = (url, Duration::from_secs(10));
+        let redis = (url, Duration::from_secs(10), false);
         Self::over_redis(Arc::new(database().await), settings, Reach::Anywhere, redis)
+    }
+
+    /// Starts a control plane whose clock also decides checks, at this time.
+    pub(super) async fn deciding_at(ms: i64) -> Self {
+        let settings = ControlSettings { signup: Signup::Open, ..ControlSettings::default() };
+        let url = weir_local::shared::redis().url();
+        let redis = (url.as_str(), Duration::from_secs(2), true);
+        let plane = Self::over_redis(Arc::new(database().await), settings, Reach::Anywhere, redis);
+        plane.advance(ms - plane.now_ms());
+        plane
     }
 
     /// Starts a control plane that sends webhooks with this reach.
@@ -117,7 +127,7 @@ impl Plane {
     pub(super) async fn mailing() -> (Self, Outbox) {
         let settings = ControlSettings { signup: Signup::Open, ..ControlSettings::default() };
         let url = weir_local::shared::redis().url();
-        let redis = (url.as_str(), Duration::from_secs(2));
+        let redis = (url.as_str(), Duration::from_secs(2), false);
         let (mailer, outbox) = Mailer::new();
         let relay = Relay::parse("smtp://127.0.0.1:9", "weir@limits.test").expect("valid");
         let relay = Arc::new(relay);
@@ -128,14 +138,14 @@ impl Plane {
 
     fn over(database: Arc<TestDatabase>, settings: ControlSettings, reach: Reach) -> Self {
         let url = weir_local::shared::redis().url();
-        Self::over_redis(database, settings, reach, (&url, Duration::from_secs(2)))
+        Self::over_redis(database, settings, reach, (&url, Duration::from_secs(2), false))
     }
 
     fn over_redis(
         database: Arc<TestDatabase>,
         settings: ControlSettings,
         reach: Reach,
-        redis: (&str, Duration),
+        redis: (&str, Duration, bool),
     ) -> Self {
         Self::over_parts(database, settings, reach, redis, None)
     }
@@ -144,13 +154,16 @@ impl Plane {
         database: Arc<TestDatabase>,
         settings: ControlSettings,
         reach: Reach,
-        (redis_url, budget): (&str, Duration),
+        (redis_url, budget, decides): (&str, Duration, bool),
         mail: Option<MailParts>,
     ) -> Self {
         let now_ms = Arc::new(AtomicI64::new(wall_clock_ms()));
         let stop = CancellationToken::new();
         let redis = weir_redis::client(redis_url).expect("a valid address");
-        let limits = LimiterSettings { budget, ..LimiterSettings::default() };
+        let clock = Arc::clone(&now_ms);
+        let now = move || Timestamp::from_millis(clock.load(Ordering::SeqCst)).as_millis_u64();
+        let deciding = decides.then(|| DecidingClock::new(move || Micros::from_ms(now())));
+        let limits = LimiterSettings { budget, clock: deciding, ..LimiterSettings::default() };
         let random = counting();
         // Each database has its own key, so tests share no budget of attempts.
         let key = SigningKey::from_seed(&seed(&database.url)).expect("any 32 bytes are a seed");
@@ -246,6 +259,17 @@ impl Plane {
 
     /// Takes one unit of a rule that counts by `user`, as a gate does.
     pub(super) async fn consume(&self, member: &Member, rule: &str, user: &str) {
+        self.charge(member, rule, user, (Operation::Consume, 1)).await;
+    }
+
+    /// Charges a rule that counts by `user`, as a gate does.
+    pub(super) async fn charge(
+        &self,
+        member: &Member,
+        rule: &str,
+        user: &str,
+        (operation, cost): (Operation, u64),
+    ) {
         let tenant = member.tenant.parse().expect("an id");
         let scope = weir_store::Scope::Tenant(tenant);
         let mut tx = self.database.app.begin("tests.consume", scope).await.expect("begin");
@@ -256,7 +280,6 @@ impl Plane {
         let subject = subject_key(active.rule.count_by(), values);
         let spread = crate::rule_service::spread_by(&row).key(active.rule.count_by(), values);
         let rules = vec![RuleCharge::new(active, subject, spread)];
-        let (operation, cost) = (Operation::Consume, 1);
         let namespace = row.namespace.as_str();
         let asked = ScriptCheck {
             tenant,
