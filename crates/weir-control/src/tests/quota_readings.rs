@@ -23,9 +23,9 @@ async fn read_at(plane: &Plane, ms: i64) -> i64 {
     next.expect("the tenant is due").as_millis()
 }
 
-/// A tenant with a monthly quota of ten units, at ten minutes before the end of October.
+/// A tenant with a monthly quota of ten units, at seven minutes before the end of October.
 async fn in_october() -> (Plane, Member, String) {
-    let plane = Plane::deciding_at(END_MS - 600_000).await;
+    let plane = Plane::deciding_at(END_MS - 450_000).await;
     plane.limiter_up().await;
     let ada = plane.member("ada@example.com").await;
     let rule = quota_rule(&plane, &ada, &["user"]).await;
@@ -40,7 +40,7 @@ async fn units_of_an_ended_month_are_complete_unless_the_subject_was_charged_aga
     plane.charge(&ada, &rule, "u-2", (Operation::Consume, 1)).await;
     plane.charge(&ada, &rule, "u-3", (Operation::Consume, 4)).await;
     busy(&plane, &ada, &rule, &["u-1", "u-2", "u-3"]).await;
-    let before = read_at(&plane, END_MS - 500_000).await;
+    let before = read_at(&plane, END_MS - 400_000).await;
     assert_eq!(before, END_MS - 3_000);
     assert_eq!(ended(&plane, &ada).await, Vec::<Value>::new(), "the month has not ended");
 
@@ -80,15 +80,15 @@ async fn month_that_is_read_too_late_has_the_units_of_the_last_reading() {
     let (plane, ada, rule) = in_october().await;
     plane.charge(&ada, &rule, "u-1", (Operation::Consume, 3)).await;
     busy(&plane, &ada, &rule, &["u-1"]).await;
-    let last = END_MS - 500_000;
+    let last = END_MS - 400_000;
     read_at(&plane, last).await;
     plane.charge(&ada, &rule, "u-1", (Operation::Consume, 5)).await;
-    plane.advance(END_MS + 120_000 - plane.now_ms());
+    plane.advance(END_MS + 70_000 - plane.now_ms());
     plane.consume(&ada, &rule, "u-1").await;
-    read_at(&plane, END_MS + 130_000).await;
+    read_at(&plane, END_MS + 80_000).await;
     let entries = ended(&plane, &ada).await;
     assert_eq!((&entries[0]["used"], &entries[0]["overage"]), (&json!(3), &json!(0)));
-    assert_eq!(entries[0]["counted_until"], json!("2026-10-31T23:51:40Z"));
+    assert_eq!(entries[0]["counted_until"], json!("2026-10-31T23:53:20Z"));
 }
 
 #[tokio::test]
