@@ -71,12 +71,30 @@ impl Problem {
         }
     }
 
-    /// The problem of a replay, in words of its own if the server stopped it.
+    /// Other replays run.
+    pub fn other_replays() -> Self {
+        Self {
+            code: None,
+            title: "Another replay is running".to_owned(),
+            detail: "The server runs few replays at a time. Try again in a few seconds.".to_owned(),
+            request_id: None,
+            fields: Vec::new(),
+        }
+    }
+
+    /// The problem of a replay, in words of its own if the server stopped it or runs others.
     pub fn of_replay(self) -> Self {
         let stopped = |field: &FieldProblem| {
             field.field == "from" && field.reason.starts_with("took longer than")
         };
-        if self.fields.iter().any(stopped) { Self::too_slow() } else { self }
+        let others = ["`what_if_runs`", "other what-if runs"];
+        if self.fields.iter().any(stopped) {
+            Self::too_slow()
+        } else if others.iter().any(|words| self.detail.contains(words)) {
+            Self::other_replays()
+        } else {
+            self
+        }
     }
 
     /// Whether a shorter time would help.
@@ -107,5 +125,21 @@ impl From<ProblemBody> for Problem {
             request_id: Some(body.request_id),
             fields: body.fields,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_replay_says_in_plain_words_that_others_run() {
+        let of = |detail: &str| {
+            Problem { detail: detail.to_owned(), ..Problem::unreadable(429) }.of_replay()
+        };
+        assert_eq!(of("the tenant's ceiling `what_if_runs` is 1"), Problem::other_replays());
+        assert_eq!(of("other what-if runs are in progress"), Problem::other_replays());
+        let other = "nothing was recorded";
+        assert_eq!(of(other).detail, other);
     }
 }
