@@ -56,9 +56,22 @@ pub fn question(
     }
 }
 
+/// The limit that 99% of the subjects need at most, and `p99 of your subjects: 15 per minute, from 24 h of traffic`.
+pub fn percentile(answer: &SuggestAnswer, window_ms: u64) -> Option<(u64, String)> {
+    let p99 = answer.distribution.iter().find(|needed| needed.percentile >= 99.0)?;
+    let (units, length) = (p99.limit?, about(span_ms(answer)));
+    let limit = format!("{} per {}", grouped(units), period(window_ms));
+    Some((units, format!("p99 of your subjects: {limit}, from {length} of traffic")))
+}
+
+/// The length of the traffic.
+fn span_ms(answer: &SuggestAnswer) -> u64 {
+    (answer.to.0.as_millis() - answer.from.0.as_millis()).max(0).unsigned_abs()
+}
+
 /// Why a suggestion is uncertain: the traffic is of less than a day.
 pub fn too_short(answer: &SuggestAnswer) -> Option<String> {
-    let span_ms = (answer.to.0.as_millis() - answer.from.0.as_millis()).max(0).unsigned_abs();
+    let span_ms = span_ms(answer);
     (span_ms < DAY_MS).then(|| {
         format!(
             "From {} of traffic only. A day of traffic shows the busy hours too.",
@@ -130,7 +143,8 @@ mod tests {
         serde_json::from_value(json!({
             "from": "1970-01-01T00:00:00Z", "to": "1970-01-01T01:00:00Z", "limit": 12, "body": body, "low": 9,
             "high": null, "rate": rate, "subjects": 80, "checks": 4210,
-            "candidates": [candidate(6, 20), candidate(12, 1)], "distribution": [], "method": "", "warnings": []
+            "candidates": [candidate(6, 20), candidate(12, 1)], "distribution": [{"percentile": 50.0, "limit": 3}, {"percentile": 99.0, "limit": 15}, {"percentile": 99.9, "limit": null}],
+            "method": "", "warnings": []
         }))
         .expect("an answer")
     }
@@ -150,6 +164,16 @@ mod tests {
         let short = "From 60 min of traffic only. A day of traffic shows the busy hours too.";
         assert_eq!(too_short(&few).as_deref(), Some(short));
         assert_eq!(subjects_share(&few.candidates[0], few.subjects), 2_500);
+    }
+
+    #[test]
+    fn the_percentile_is_the_limit_that_99_of_100_subjects_need() {
+        let mut few =
+            answer(1.0, &json!({"algorithm": "fixed_window", "limit": 12, "window_ms": 60_000}));
+        let text = "p99 of your subjects: 15 per minute, from 60 min of traffic";
+        assert_eq!(percentile(&few, 60_000), Some((15, text.to_owned())));
+        few.distribution[1].limit = None;
+        assert_eq!(percentile(&few, 60_000), None, "no limit is great enough");
     }
 
     #[test]

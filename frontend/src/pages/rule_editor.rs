@@ -82,8 +82,9 @@ fn Form(before: Option<RuleAnswer>) -> impl IntoView {
             open_review.run(());
         }
     };
-    let suggestion = Suggestion::provide();
     let is_new = before.with_untracked(Option::is_none);
+    let rule_id = before.with_untracked(|rule| rule.as_ref().map(|rule| rule.id.clone()));
+    let suggestion = Suggestion::provide(editor, rule_id);
     view! {
         <form class="editor" on:submit=submit on:keydown=keys>
             <div class="stack">

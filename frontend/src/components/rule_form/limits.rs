@@ -19,9 +19,9 @@ use crate::model::suggestion::can_suggest;
 use duration_field::DurationField;
 pub(super) use duration_field::NumberAndUnit;
 
-/// Suggests a number for the limit in a row of the form; provided where suggestions can be fetched.
+/// Shows a suggestion for the limit in a row of the form; provided where suggestions can be fetched.
 #[derive(Debug, Clone, Copy)]
-pub struct SuggestLimit(pub Callback<u32>);
+pub struct SuggestLimit(pub Callback<u32, AnyView>);
 
 #[component]
 pub fn Limits(editor: Editor) -> impl IntoView {
@@ -145,9 +145,7 @@ fn LimitFields(editor: Editor, row: u32) -> impl IntoView {
     let provided = use_context::<SuggestLimit>();
     let suggest = move || {
         let SuggestLimit(suggest) = provided?;
-        can_suggest(algorithm.value.get()).then(|| {
-            view! { <button type="button" class="button small" on:click=move |_| suggest.run(row)>"Suggest from traffic"</button> }
-        })
+        can_suggest(algorithm.value.get()).then(|| suggest.run(row))
     };
     view! {
         <div class="limit" role="group" aria-label="Limit">

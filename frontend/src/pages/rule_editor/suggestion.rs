@@ -1,26 +1,24 @@
 //! A limit suggested from recorded traffic: the share of subjects that each of some limits would have denied.
 
-use std::rc::Rc;
-
 use futures_util::FutureExt as _;
-use futures_util::lock::Mutex;
 use leptos::prelude::*;
 use weir_domain::time::Timestamp;
-use weir_wire::suggest::{CandidateLimit, SuggestAnswer};
+use weir_wire::suggest::{CandidateLimit, SuggestAnswer, SuggestBody};
 use weir_wire::time::DateTime;
 
-use crate::api::Api;
+use crate::api::{Api, Problem, StatsScope};
 use crate::browser;
 use crate::components::dialog::Drawer;
 use crate::components::feedback::{Empty, Warning, remark};
 use crate::components::field::Choice;
 use crate::components::limit_chart::{PlottedLimit, limit_chart};
-use crate::components::remote_data::{fetch_data, show};
+use crate::components::remote_data::{RemoteState, fetch_data, show};
 use crate::components::rule_form::{Editor, SuggestLimit};
 use crate::model::duration;
 use crate::model::number::{grouped, share};
 use crate::model::suggestion::{
-    SHARES, WINDOWS_MS, finding, limit_with, question, subjects_share, too_short, window_ms,
+    SHARES, WINDOWS_MS, finding, limit_with, percentile, question, subjects_share, too_short,
+    window_ms,
 };
 use crate::pages::shell::TenantId;
 
@@ -32,12 +30,22 @@ pub(super) struct Suggestion {
 }
 
 impl Suggestion {
-    /// Gives the limits of the form their buttons.
-    pub(super) fn provide() -> Self {
+    /// Gives the limits of the form their buttons, and those of a stored rule the limit that most subjects need.
+    pub(super) fn provide(editor: Editor, rule_id: Option<String>) -> Self {
         let suggestion = Self { row: RwSignal::new(0), open: RwSignal::new(false) };
         provide_context(SuggestLimit(Callback::new(move |row| {
-            suggestion.row.set(row);
-            suggestion.open.set(true);
+            let rule_id = rule_id.clone();
+            let open = move |_| {
+                suggestion.row.set(row);
+                suggestion.open.set(true);
+            };
+            view! {
+                <div class="suggested">
+                    {rule_id.map(|rule_id| view! { <Percentile editor row rule_id /> })}
+                    <button type="button" class="button small" on:click=open>"Suggest from traffic"</button>
+                </div>
+            }
+            .into_any()
         })));
         suggestion
     }
@@ -50,6 +58,75 @@ impl Suggestion {
             </Drawer>
         }
     }
+}
+
+/// The limit that 99% of the subjects of the last day need at most, for the window of the row when it was shown.
+#[component]
+fn Percentile(editor: Editor, row: u32, rule_id: String) -> impl IntoView {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let body = editor
+        .form
+        .with_untracked(|form| question(form, row, window_ms(form, row), 0.01, hours_ago(24)));
+    if body.count_by.is_empty() {
+        return ().into_any();
+    }
+    let window = body.window_ms;
+    let answer = fetch_data(move || {
+        let rule = Some(rule_id.clone());
+        let scope = StatsScope { rule, ..StatsScope::last(tenant.get(), hours_ms(24)) };
+        suggested(api, scope, body.clone()).boxed_local()
+    });
+    let same_window = Memo::new(move |_| editor.form.with(|form| window_ms(form, row) == window));
+    let found = move || match answer.state() {
+        _ if !same_window.get() => None,
+        RemoteState::Loading => {
+            Some(view! { <span class="muted">"p99 of your subjects: …"</span> }.into_any())
+        }
+        RemoteState::Failed(problem) if problem == Problem::other_replays() => {
+            Some(view! { <span class="muted">{problem.title}</span> }.into_any())
+        }
+        // The button shows other problems.
+        RemoteState::Failed(_) => None,
+        RemoteState::Ready(answer) => {
+            let answer = answer?;
+            let (units, text) = percentile(&answer, window)?;
+            let take = move |_| {
+                let limit = limit_with(&answer, units);
+                editor.form.update(|form| form.put_limit(row, &limit));
+            };
+            let title = "99% of the recorded subjects need at most this limit";
+            Some(view! {
+                <span title=title>{text}</span>
+                <button type="button" class="button small" on:click=take>"Use "{grouped(units)}</button>
+            }
+            .into_any())
+        }
+    };
+    view! { <span role="status">{found}</span> }.into_any()
+}
+
+/// The suggestion for a stored rule; `None` if none of its checks are recorded.
+async fn suggested(
+    api: Api,
+    mut scope: StatsScope,
+    body: SuggestBody,
+) -> Result<Option<SuggestAnswer>, Problem> {
+    let recorded = api.recorded(&scope.tenant).await?;
+    let of_rule = recorded.data.into_iter().find(|found| found.namespace == body.namespace);
+    let Some(found) = of_rule else { return Ok(None) };
+    scope.from_ms = scope.from_ms.max(found.from.0.as_millis());
+    if scope.from_ms >= scope.to_ms || api.summary(&scope).await?.counts.checks() == 0 {
+        return Ok(None);
+    }
+    api.suggest_limit(&scope.tenant, &body).await.map(Some)
+}
+
+const fn hours_ms(hours: i64) -> i64 {
+    hours * 3_600_000
+}
+
+fn hours_ago(hours: i64) -> DateTime {
+    DateTime(Timestamp::from_millis(browser::now_ms() - hours_ms(hours)))
 }
 
 #[component]
@@ -66,18 +143,11 @@ fn Content(editor: Editor, row: u32, open: RwSignal<bool>) -> impl IntoView {
     let own_ms = editor.form.with_untracked(|form| window_ms(form, row));
     let (window, share) = (RwSignal::new(own_ms), RwSignal::new(2_usize));
     let hours = RwSignal::new(24_i64);
-    // The tenant's ceiling permits one run at a time, so another choice waits for the run of the previous one.
-    let turn = Rc::new(Mutex::new(()));
     let answer = fetch_data(move || {
         let (window_ms, (share, _)) = (window.get(), SHARES[share.get()]);
-        let from = DateTime(Timestamp::from_millis(browser::now_ms() - hours.get() * 3_600_000));
+        let from = hours_ago(hours.get());
         let body = editor.form.with_untracked(|form| question(form, row, window_ms, share, from));
-        let (tenant, turn) = (tenant.now(), Rc::clone(&turn));
-        async move {
-            let _turn = turn.lock().await;
-            api.suggest_limit(&tenant, &body).await
-        }
-        .boxed_local()
+        api.suggest_limit(&tenant.now(), &body)
     });
     let mut windows = WINDOWS_MS.to_vec();
     windows.push(own_ms);
