@@ -2,8 +2,7 @@
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use weir_wire::rules::RuleBody;
-use weir_wire::simulate::SimulateBody;
+use weir_wire::simulate::{SimulateBody, Source};
 
 use crate::api::{Api, Problem};
 use crate::components::control_flow::Show;
@@ -11,42 +10,60 @@ use crate::components::feedback::SubmitProblem;
 use crate::components::limit_chart::{PlottedLimit, limit_chart};
 use crate::model::limit_curve::{CurvePoint, candidates, suggested, units_of, with_units};
 use crate::model::number::{grouped, quantity, share};
+use crate::model::what_if::RunTime;
 use crate::pages::shell::TenantId;
 
 /// The points found so far, which outlast the result that a chosen point replaces; cheap to copy.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FoundPoints {
     points: RwSignal<Vec<CurvePoint>>,
-    /// The rule without its varied number.
-    of: RwSignal<Option<RuleBody>>,
+    /// The values to compare: the points are of the first ones.
+    values: RwSignal<Vec<u64>>,
+    /// The run without its varied number, and its time relative to now.
+    of: StoredValue<Option<(SimulateBody, RunTime)>>,
+    /// Whether a run is in progress, for which the curve waits.
+    running: RwSignal<bool>,
 }
 
 impl FoundPoints {
-    pub(super) fn new() -> Self {
-        Self { points: RwSignal::default(), of: RwSignal::new(None) }
+    pub(super) fn new(running: RwSignal<bool>) -> Self {
+        let (points, values) = (RwSignal::default(), RwSignal::default());
+        Self { points, values, of: StoredValue::new(None), running }
     }
 
-    /// The points, empty if they belong to another rule.
-    fn of_rule(self, rule: &RuleBody) -> RwSignal<Vec<CurvePoint>> {
-        let rule = Some(with_units(rule.clone(), 1));
-        if self.of.get_untracked() != rule {
-            self.points.set(Vec::new());
-            self.of.set(rule);
+    /// Drops the points if they belong to another run.
+    fn keep_of(self, body: &SimulateBody, time: RunTime, units: u64) {
+        let rule = with_units(body.rule.clone(), 1);
+        let of = Some((SimulateBody { rule, from: None, to: None, ..body.clone() }, time));
+        if self.of.with_value(|known| *known != of) {
+            self.of.set_value(of);
+            self.begin(units);
         }
-        self.points
+    }
+
+    fn begin(self, units: u64) {
+        self.points.set(Vec::new());
+        self.values.set(candidates(units));
+    }
+
+    /// The next value to replay; `None` if all are done or a run is in progress.
+    fn next(self) -> Option<u64> {
+        let done = self.points.try_with_untracked(Vec::len)?;
+        let next = self.values.with_untracked(|values| values.get(done).copied());
+        next.filter(|_| !self.running.get_untracked())
     }
 }
 
 /// The curve of a rule whose first limit has a number; `choose` puts a value into the form.
 pub(super) fn limit_curve(
-    rule: &RuleBody,
     body: SimulateBody,
+    time: RunTime,
     found: FoundPoints,
     choose: Callback<u64>,
 ) -> Option<AnyView> {
-    let units = units_of(rule)?;
-    let points = found.of_rule(rule);
-    Some(view! { <LimitCurve units body points choose /> }.into_any())
+    let units = units_of(&body.rule)?;
+    found.keep_of(&body, time, units);
+    Some(view! { <LimitCurve units body found choose /> }.into_any())
 }
 
 #[component]
@@ -54,21 +71,21 @@ fn LimitCurve(
     units: u64,
     /// The run whose rule is varied.
     body: SimulateBody,
-    points: RwSignal<Vec<CurvePoint>>,
+    found: FoundPoints,
     choose: Callback<u64>,
 ) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let points = found.points;
     let (busy, problem) = (RwSignal::new(false), RwSignal::new(None::<Problem>));
+    // A trace is sent only on request.
+    let by_itself = body.source == Source::Recorded;
     let body = StoredValue::new(body);
-    let values = candidates(units);
-    let count = values.len();
-    let run = move |_| {
-        let values = values.clone();
-        points.set(Vec::new());
+    let run = move || {
         problem.set(None);
         busy.set(true);
         spawn_local(async move {
-            for units in values {
+            while let Some(units) = found.next() {
+                // The page was left, or shows another result.
                 let Some(body) = body.try_get_value() else { return };
                 let body = SimulateBody { rule: with_units(body.rule.clone(), units), ..body };
                 match api.simulate(&tenant.now(), &body).await {
@@ -91,10 +108,20 @@ fn LimitCurve(
             busy.try_set(false);
         });
     };
-    let label = move || match (busy.get(), points.with(Vec::len)) {
-        (true, done) => format!("Replaying {} of {count}…", (done + 1).min(count)),
-        (false, 0) => format!("Compare {count} limits"),
-        (false, _) => "Compare again".to_owned(),
+    if by_itself {
+        run();
+    }
+    let again = move |_| {
+        found.begin(units);
+        run();
+    };
+    let label = move || {
+        let count = found.values.with(Vec::len);
+        match (busy.get(), points.with(Vec::len)) {
+            (true, done) => format!("Replaying {} of {count}…", (done + 1).min(count)),
+            (false, 0) => format!("Compare {count} limits"),
+            (false, _) => "Compare again".to_owned(),
+        }
     };
     view! {
         <section class="card stack" aria-labelledby="curve-heading">
@@ -103,7 +130,7 @@ fn LimitCurve(
                     <h3 id="curve-heading">"Denied share against the limit"</h3>
                     <p class="note">"Replays the same checks with other values of the first limit."</p>
                 </div>
-                <button type="button" class="button" disabled=busy on:click=run>{label}</button>
+                <button type="button" class="button" disabled=busy on:click=again>{label}</button>
             </div>
             <SubmitProblem problem />
             <Show when=move || { points.with(Vec::len) > 1 }>

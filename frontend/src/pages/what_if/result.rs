@@ -18,17 +18,18 @@ use crate::components::time::ExactTime;
 use crate::components::time_series::{TimeSeries, Zoom};
 use crate::model::number::{grouped, quantity, shares};
 use crate::model::replay_difference::{difference, headline};
-use crate::model::{subject, what_if};
+use crate::model::subject;
+use crate::model::what_if::{self, RunTime};
 use crate::pages::shell::TenantId;
 
 /// The result; `zoom` narrows the range, or resets it with `None`.
 #[component]
 pub(super) fn RunResult(
     answer: SimulateAnswer,
-    rule: RuleBody,
     before: Option<RuleAnswer>,
     /// The run.
     body: SimulateBody,
+    time: RunTime,
     zoom: Callback<Option<(i64, i64)>>,
     zoomed: RwSignal<Option<(i64, i64)>>,
     found: FoundPoints,
@@ -44,7 +45,8 @@ pub(super) fn RunResult(
         reset: Callback::new(move |()| zoom.run(None)),
         is_zoomed: Signal::derive(move || zoomed.with(Option::is_some)),
     };
-    let curve = limit_curve(&rule, body, found, choose);
+    let rule = body.rule.clone();
+    let curve = limit_curve(body, time, found, choose);
     let variants = (!answer.variants.is_empty()).then(|| experiment(&answer.variants));
     let warnings = answer.warnings.into_iter().map(|warning| remark(&warning));
     view! {

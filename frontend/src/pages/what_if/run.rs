@@ -66,15 +66,15 @@ pub(super) fn Run(
         file: RwSignal::new(String::new()),
         zoomed: RwSignal::new(in_url.zoomed),
     };
-    let answer = RwSignal::new(None::<(SimulateAnswer, RuleBody, SimulateBody)>);
+    let answer = RwSignal::new(None::<(SimulateAnswer, SimulateBody, RunTime)>);
     let action = SubmitAction::with_fields(&["trace.text"]);
     // The person started the run, and looks for its result.
     let started = StoredValue::new(false);
     let run = Callback::new(move |()| {
         let Some(rule) = editor.submit() else { return browser::focus_first_invalid() };
-        let Some(body) = input.body(rule.clone()) else { return };
+        let (time, Some(body)) = (input.time(), input.body(rule)) else { return };
         action.run(api.simulate(&tenant.now(), &body), move |result| {
-            answer.set(Some((result, rule, body)));
+            answer.set(Some((result, body, time)));
             if started.try_update_value(std::mem::take) == Some(true) {
                 browser::focus_rendered("#found-heading");
             }
@@ -89,7 +89,7 @@ pub(super) fn Run(
         zoom.run(None);
     });
     run_in_url(tenant, input);
-    let found = FoundPoints::new();
+    let found = FoundPoints::new(action.busy);
     let choose = choice_of_limit(input, run);
     rerun(input, Signal::derive(move || answer.with(Option::is_some)), action, run);
     // The URL of a run shows its result.
@@ -117,8 +117,8 @@ pub(super) fn Run(
     };
     let result = move || {
         let before = input.before.get_value();
-        answer.get().map(|(answer, rule, body)| {
-            view! { <RunResult answer rule before body zoom zoomed=input.zoomed found choose /> }
+        answer.get().map(|(answer, body, time)| {
+            view! { <RunResult answer before body time zoom zoomed=input.zoomed found choose /> }
         })
     };
     view! {
@@ -178,8 +178,9 @@ fn run_in_url(tenant: TenantId, input: RunInput) {
         let changed = (rule.limits != limits).then(|| serde_json::to_string(&rule.limits).ok());
         let limits = changed.flatten().map(|limits| browser::encode_component(&limits));
         let limits = limits.map(|limits| format!("&limits={limits}")).unwrap_or_default();
-        let time = RunTime { source: input.from.get(), zoomed: input.zoomed.get() };
-        Some(limits + &time.query())
+        input.from.track();
+        input.zoomed.track();
+        Some(limits + &input.time().query())
     });
     let is_named = query.with_untracked(|query| query.get("rule").is_none_or(|named| named == id));
     Effect::new(move |earlier: Option<Option<String>>| {
@@ -315,6 +316,10 @@ fn of(recorded: &Recorded, editor: Editor) -> Option<weir_wire::simulate::Record
 }
 
 impl RunInput {
+    fn time(self) -> RunTime {
+        RunTime { source: self.from.get_untracked(), zoomed: self.zoomed.get_untracked() }
+    }
+
     /// The body to send; `None` without a valid file.
     fn body(self, rule: RuleBody) -> Option<SimulateBody> {
         let at = |ms: i64| DateTime(Timestamp::from_millis(ms));
