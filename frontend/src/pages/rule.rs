@@ -32,7 +32,7 @@ use crate::model::request_link::{request_link, sample_request};
 use crate::model::segments::has_segments;
 use crate::pages::published::UndoneChanges;
 use crate::pages::rollout::RolloutStatus;
-use crate::pages::rules::{ModeDialog, ModeMenu, RuleState, last_hour};
+use crate::pages::rules::{ModeDialog, ModeSwitch, RuleState, last_hour};
 use crate::pages::shell::TenantId;
 use crate::pages::subjects::NearLimits;
 use crate::pages::traffic::{
@@ -60,7 +60,7 @@ pub fn RulePage() -> impl IntoView {
             })}
         </p>
         <PageHeader title=Signal::derive(title)>
-            {move || known.get().map(|rule| view! { <ModeMenu rule state /> })}
+            {move || known.get().map(|rule| view! { <ModeSwitch rule state /> })}
         </PageHeader>
         <ModeDialog state />
         {show_shaped(rule, Skeleton::Rule, move |data| {
@@ -85,7 +85,7 @@ pub fn RulePage() -> impl IntoView {
     }
 }
 
-/// The state of the menu that changes the mode, and the rule that it is about. After a change the rule is fetched again.
+/// The state of the switch that changes the mode, and the rule that it is about. After a change the rule is fetched again.
 fn mode_state(rule: RemoteData<RuleAnswer>) -> (RuleState, Memo<Option<RuleAnswer>>) {
     let state = RuleState::new(RwSignal::default(), last_hour());
     let known = rule.latest(Some);

@@ -21,7 +21,7 @@ use crate::components::remote_data::{fetch_data, show_table};
 use crate::components::require_role::RoleLink;
 use crate::pages::shell::TenantId;
 pub use bulk_mode::ModeDialog;
-pub use columns::ModeMenu;
+pub use columns::ModeSwitch;
 use list::List;
 pub use list::last_hour;
 pub use state::RuleState;

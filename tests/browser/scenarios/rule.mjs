@@ -24,19 +24,20 @@ async function change(revision, body) {
 
 /** The mode can be changed without the editor, and back. */
 async function mode(page, shoot) {
-    const menu = page.getByRole("button", { name: `Mode of ${made.name}: Enforced` });
-    await menu.click();
-    await page.getByRole("menuitem", { name: "Set to Shadow" }).click();
+    const modes = page.getByRole("group", { name: `Mode of ${made.name}` });
+    const enforced = modes.getByRole("button", { name: "Enforced", pressed: true });
+    await enforced.waitFor();
+    await modes.getByRole("button", { name: "Shadow" }).click();
     const dialog = page.getByRole("dialog", { name: "Change the mode?" });
     await dialog.getByText("In the last hour: 0 checks, 0 denied.").waitFor();
     await shoot("rule-mode");
     await dialog.getByRole("button", { name: "Set to Shadow" }).click();
     await page.getByText("1 rule set to Shadow").waitFor();
-    await page.getByRole("button", { name: `Mode of ${made.name}: Shadow` }).waitFor();
+    await modes.getByRole("button", { name: "Shadow", pressed: true }).waitFor();
     await page.getByText("3, live since rulebook version").waitFor();
     assert.equal((await api("GET", `${path}/${made.id}`)).mode, "shadow");
     await page.locator(".toast").filter({ hasText: "1 rule set to Shadow" }).getByRole("button", { name: "Undo" }).click();
-    await menu.waitFor();
+    await enforced.waitFor();
     await page.getByText("4, live since rulebook version").waitFor();
 }
 

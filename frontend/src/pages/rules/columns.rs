@@ -214,7 +214,7 @@ fn limits(body: &RuleBody) -> String {
 
 /// The mode, and for editors a menu that changes it.
 #[component]
-pub fn ModeMenu(rule: RuleAnswer, state: RuleState) -> impl IntoView {
+fn ModeMenu(rule: RuleAnswer, state: RuleState) -> impl IntoView {
     let access = expect_context::<Access>();
     let mode = rule.rule.mode;
     let rule = StoredValue::new(rule);
@@ -232,6 +232,31 @@ pub fn ModeMenu(rule: RuleAnswer, state: RuleState) -> impl IntoView {
         .into_any()
     };
     move || if may_change.get() { menu() } else { view! { <ModeBadge mode /> }.into_any() }
+}
+
+/// The mode, and for editors the other modes beside it.
+#[component]
+pub fn ModeSwitch(rule: RuleAnswer, state: RuleState) -> impl IntoView {
+    let access = expect_context::<Access>();
+    let mode = rule.rule.mode;
+    let label = format!("Mode of {}", rule.rule.name);
+    let rule = StoredValue::new(rule);
+    let button = move |one: Mode| {
+        let press = move |_| {
+            if one != mode {
+                state.ask_mode(vec![rule.get_value()], one);
+            }
+        };
+        view! { <button type="button" aria-pressed=(one == mode).to_string() class=format!("badge-{}", one.as_str()) on:click=press>{one.title()}</button> }
+    };
+    move || {
+        if access.missing_role(Role::Editor).is_some() {
+            return view! { <ModeBadge mode /> }.into_any();
+        }
+        let buttons: Vec<_> = Mode::ALL.iter().rev().copied().map(button).collect();
+        view! { <div class="segmented" role="group" aria-label=label.clone()>{buttons}</div> }
+            .into_any()
+    }
 }
 
 pub(super) const fn mode_icon(mode: Mode) -> &'static str {
