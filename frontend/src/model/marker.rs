@@ -85,7 +85,7 @@ pub fn pinned_first(events: &[Event]) -> Vec<&Event> {
 }
 
 /// `Changed rule login`.
-fn change_title(event: &Event) -> String {
+pub fn change_title(event: &Event) -> String {
     let rule = event.rule.as_deref();
     let verb = match event.action.as_deref().and_then(|action| action.split('.').nth(1)) {
         Some("create") => "Created",

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use leptos::prelude::*;
 use weir_wire::replicas::{Replicas, Rollouts};
+use weir_wire::stats::Event;
 
-use crate::api::Api;
+use crate::api::{Api, StatsScope};
 use crate::components::control_flow::Show;
 use crate::components::feedback::{Empty, Skeleton};
 use crate::components::page::PageHeader;
-use crate::components::remote_data::{RemoteData, fetch_data, show_latest_shaped};
+use crate::components::remote_data::{RemoteData, fetch_after, fetch_data, show_latest_shaped};
 use crate::components::timer::repeat;
 use crate::model::duration::about;
 use crate::model::gate_load::total_rate;
@@ -33,15 +34,31 @@ pub fn Gates() -> impl IntoView {
     let rollouts = fetch_data(move || api.rollouts(&tenant.get()));
     view! {
         <PageHeader title="Gates" lead="Gates that reported in the last 15 seconds" />
-        <GateStates replicas rollouts />
+        <GateStates replicas rollouts events=changes_of(rollouts) />
     }
 }
+
+/// The changes of the last week, fetched again for each rollout.
+fn changes_of(rollouts: RemoteData<Rollouts>) -> Signal<Vec<Event>> {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let newest = rollouts.latest(|rollouts| Some(rollouts.data.first()?.rulebook_version));
+    let events = fetch_after(Signal::derive(move || newest.get().is_some()), move || {
+        newest.track();
+        api.events(&StatsScope::last(tenant.get(), WEEK_MS))
+    });
+    Signal::derive(move || events.data().map(|events| events.data).unwrap_or_default())
+}
+
+const WEEK_MS: i64 = 7 * 86_400_000;
 
 /// The gates and rollouts, which are read again and again.
 #[component]
 pub(super) fn GateStates(
     replicas: RemoteData<Replicas>,
     rollouts: RemoteData<Rollouts>,
+    /// What changed; operators see it of no tenant.
+    #[prop(optional, into)]
+    events: Signal<Vec<Event>>,
 ) -> impl IntoView {
     repeat(
         || Some(REFRESH),
@@ -56,7 +73,7 @@ pub(super) fn GateStates(
             <GateCards replicas />
         })}
         {show_latest_shaped(rollouts, Skeleton::Card, move |rollouts| view! {
-            <RolloutTimeline rollouts replicas=Signal::derive(move || replicas.data()) />
+            <RolloutTimeline rollouts events replicas=Signal::derive(move || replicas.data()) />
         })}
     }
 }

@@ -17,6 +17,7 @@ await scenario("gates", async ({ page, shoot }) => {
         await signIn(page, { ...operator, next: `/t/${operator.tenant}/gates` });
         await heading(page, "Gates");
         await load(page, shoot);
+        await changes(page);
         await silent(page, shoot);
         await signOut(page);
         await signIn(page, { ...owner, next: `/t/${owner.tenant}/gates` });
@@ -84,6 +85,16 @@ async function silent(page, shoot) {
     await second.getByText("Up to date, no Redis", { exact: true }).waitFor();
     await shoot("gates-silent");
     await page.unrouteAll({ behavior: "wait" });
+}
+
+/** A rollout names what changed, and links to it. */
+async function changes(page) {
+    const rollout = page.getByRole("region", { name: "Rollouts" }).getByRole("row").filter({ hasText: "Created rule blocked" });
+    await rollout.getByRole("link", { name: "Created rule blocked" }).click();
+    await heading(page, "blocked");
+    await page.waitForURL(/\?tab=history/);
+    await page.goBack();
+    await heading(page, "Gates");
 }
 
 async function withoutLoad(page) {
