@@ -28,6 +28,7 @@ await scenario("publish", async ({ page, shoot }) => {
     await signIn(page, { ...owner, next: `${home}/rules/${made.id}/edit` });
     await heading(page, `Edit ${name}`);
     await draftSurvives(page, shoot);
+    await onPhone(page);
     await suggest(page, shoot);
     await review(page, shoot);
     await undo(page);
@@ -60,8 +61,22 @@ async function draftSurvives(page, shoot) {
     assert.equal(await page.getByText("Your unsaved changes are back.").count(), 0);
 }
 
-/** The smallest limit that denies at most a share of the subjects, and the limits around it. */
+/** On a phone the foot has one button, and a menu for the others. */
+async function onPhone(page) {
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.getByRole("button", { name: "More actions" }).click();
+    await page.getByRole("menuitem", { name: "Save as shadow" }).waitFor();
+    assert.ok(await page.getByRole("button", { name: "Save as shadow" }).isHidden());
+    await page.keyboard.press("Escape");
+    await page.setViewportSize({ width: 1440, height: 900 });
+}
+
+/** What most subjects need is beside the limit; the smallest limit that denies at most a share of the subjects, and the limits around it. */
 async function suggest(page, shoot) {
+    await page.getByText(/^p99 of your subjects: 5 per hour, from .+ of traffic$/).waitFor();
+    await shoot("rule-percentile");
+    await page.getByRole("button", { name: "Use 5" }).click();
+    assert.equal(await limit(page).inputValue(), "5");
     await page.getByRole("button", { name: "Suggest from traffic" }).click();
     const drawer = page.getByRole("dialog", { name: "Suggest from traffic" });
     await drawer.getByLabel("It can deny").selectOption({ label: "no subject" });

@@ -11,9 +11,12 @@ use weir_wire::words::Mode;
 
 use super::publish::Publish;
 use super::retained::RetainedDraft;
+use crate::access::Access;
 use crate::browser;
 use crate::components::control_flow::Show;
 use crate::components::feedback::SubmitProblem;
+use crate::components::icon::Icon;
+use crate::components::menu::{Menu, MenuItem};
 use crate::components::require_role::RequireRole;
 use crate::components::rule_form::{DraftTransfer, Editor};
 use crate::model::number::quantity;
@@ -39,20 +42,35 @@ pub(super) fn Footer(
                 .is_some_and(|rule| rule.rule.mode == Mode::Enforce || rule.managed_by.is_some())
         })
     };
-    let as_shadow = move |_| {
+    let as_shadow = Callback::new(move |()| {
         editor.form.update(|form| form.mode = Mode::Shadow);
         if needs_review() { open_review.run(()) } else { publish.run.run(()) }
-    };
-    let discard = move |_| retained.with_value(RetainedDraft::drop);
+    });
+    let discard = move || retained.with_value(RetainedDraft::drop);
+    let navigate = use_navigate();
+    let cancel = Callback::new(move |()| {
+        discard();
+        navigate(&untrack(back), NavigateOptions::default());
+    });
+    let replay = replay(editor, before);
+    let access = expect_context::<Access>();
     view! {
         <div class="editor-foot">
             <ProblemCount editor />
             <Show when=move || !shown_elsewhere(publish)><SubmitProblem problem=publish.problem /></Show>
             <div class="actions">
-                <ReplayButton editor before />
-                <A href=back attr:class="button" on:click=discard>"Cancel"</A>
+                <button type="button" class="button wide-only" on:click=move |_| replay.run(())>"Replay on recorded traffic"</button>
+                <A href=back attr:class="button wide-only" on:click=move |_| discard()>"Cancel"</A>
+                // On a phone the foot has one button beside the menu.
+                <div class="narrow-only">
+                    <Menu label="More actions" class="button icon-button" trigger=view! { <Icon name="ellipsis" /> }.into_any()>
+                        <MenuItem icon="history" text="Replay on recorded traffic" on_press=replay />
+                        {access.has(Role::Editor).then(|| view! { <MenuItem icon="eye" text="Save as shadow" on_press=as_shadow /> })}
+                        <MenuItem icon="x" text="Cancel" on_press=cancel />
+                    </Menu>
+                </div>
                 <RequireRole role=Role::Editor>
-                    <button type="button" class="button" disabled=publish.busy on:click=as_shadow>"Save as shadow"</button>
+                    <button type="button" class="button wide-only" disabled=publish.busy on:click=move |_| as_shadow.run(())>"Save as shadow"</button>
                     <button type="submit" class="button primary" disabled=publish.busy title="Ctrl+Enter">"Review changes"</button>
                 </RequireRole>
             </div>
@@ -79,17 +97,15 @@ fn ProblemCount(editor: Editor) -> impl IntoView {
 }
 
 /// Opens a what-if run with the unsaved rule.
-#[component]
-fn ReplayButton(editor: Editor, before: RwSignal<Option<RuleAnswer>>) -> impl IntoView {
+fn replay(editor: Editor, before: RwSignal<Option<RuleAnswer>>) -> Callback<()> {
     let (tenant, draft_transfer) =
         (expect_context::<TenantId>(), expect_context::<DraftTransfer>());
     let navigate = use_navigate();
-    let go = move |_| {
+    Callback::new(move |()| {
         let Some(rule) = editor.submit() else { return browser::focus_first_invalid() };
         let id = before.with_untracked(|rule| rule.as_ref().map(|rule| rule.id.clone()));
         let query = id.as_ref().map(|id| format!("?rule={id}")).unwrap_or_default();
         draft_transfer.put(id, rule);
         navigate(&format!("/t/{}/what-if{query}", tenant.now()), NavigateOptions::default());
-    };
-    view! { <button type="button" class="button" on:click=go>"Replay on recorded traffic"</button> }
+    })
 }
