@@ -28,7 +28,7 @@ use crate::pages::shell::TenantId;
 use crate::pages::subject_actions::{SubjectActions, SubjectQuestion};
 pub use denials::{DenialGroups, DenialTable, target};
 use export::ExportDenials;
-pub use export::ExportTop;
+pub use export::{ExportSubjects, ExportTop};
 pub use top_denied::{TopDenied, TopNotes};
 pub use totals::{Tile, Totals};
 pub use unmatched::Unmatched;

@@ -1,5 +1,6 @@
 // A denied subject is found from a denial, raised for an hour within three clicks, undone, reset and blocked.
 import { strict as assert } from "node:assert";
+import { readFile } from "node:fs/promises";
 
 import { api, change, check, colleague, eventually, fresh, heading, newcomer, signIn, stack, scenario } from "../steps.mjs";
 
@@ -136,6 +137,11 @@ async function find(page, shoot) {
     await field.fill("u-1");
     await page.getByRole("option", { name: /^user u-1 at least \d denials in the last day/ }).waitFor();
     await shoot("subjects");
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Export CSV" }).last().click();
+    const lines = (await readFile(await (await download).path(), "utf8")).trimEnd().split("\r\n");
+    assert.match(lines[0], /^Namespace,Rule,Subject,Checks,Denied,/);
+    assert.ok(lines.some((line) => line.startsWith(`default,${name},user u-1,`)), lines.join());
     await field.fill("nobody");
     await page.getByRole("option", { name: "Open as user nobody" }).click();
     await heading(page, "user nobody");

@@ -23,7 +23,7 @@ use crate::model::palette::{Entry, search};
 use crate::model::subject;
 use crate::pages::namespace_filter::NamespaceFilter;
 use crate::pages::shell::{TenantId, server_hits};
-use crate::pages::traffic::{TopNotes, TrafficFilter, refresh};
+use crate::pages::traffic::{ExportSubjects, TopNotes, TrafficFilter, refresh};
 
 /// The most subjects of a list.
 const LISTED: u32 = 15;
@@ -58,11 +58,13 @@ fn Busiest(filter: TrafficFilter) -> impl IntoView {
         top
     };
     let (denied, active) = (list("denied"), list("checks"));
+    let scope = Signal::derive(move || filter.scope(None));
+    let export = move |order: &'static str| view! { <div class="actions"><ExportSubjects scope order /></div> };
     view! {
         <TimeRangePicker time compares=false />
         <div class="columns">
-            {list_of("Most denied", Order::Denied, denied)}
-            {list_of("Most active", Order::Active, active)}
+            <div class="stack">{list_of("Most denied", Order::Denied, denied)}{export("denied")}</div>
+            <div class="stack">{list_of("Most active", Order::Active, active)}{export("checks")}</div>
         </div>
     }
 }

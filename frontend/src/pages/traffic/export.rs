@@ -22,6 +22,17 @@ pub fn ExportTop(scope: Signal<StatsScope>, by: &'static str) -> impl IntoView {
     view! { <ExportCsv name=format!("denied-{by}s") titles=&TOP_TITLES rows note="The 100 most denied" /> }
 }
 
+/// A button that saves the subjects that are first by `order`: `denied` or `checks`.
+#[component]
+pub fn ExportSubjects(scope: Signal<StatsScope>, order: &'static str) -> impl IntoView {
+    let api = expect_context::<Api>();
+    let rows = Callback::new(move |()| {
+        let top = api.top_subjects(&scope.get_untracked(), order, TOP_MAX);
+        async move { top.await.map(top_rows) }.boxed_local()
+    });
+    view! { <ExportCsv name=format!("subjects-{order}") titles=&TOP_TITLES rows note="The first 100 of this list" /> }
+}
+
 const TOP_TITLES: [&str; 7] = [
     "Namespace",
     "Rule",
