@@ -24,6 +24,12 @@ impl Timeline {
         Self { bounds_ms: starts_ms.iter().copied().chain([end]).collect() }
     }
 
+    /// Without its first steps; the last one stays.
+    pub fn skip(mut self, steps: usize) -> Self {
+        self.bounds_ms.drain(..steps.min(self.steps() - 1));
+        self
+    }
+
     pub fn steps(&self) -> usize {
         self.bounds_ms.len() - 1
     }

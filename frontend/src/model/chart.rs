@@ -1,5 +1,6 @@
 //! The content of a chart over time: its steps, layers, outages and texts.
 
+use weir_domain::id::TenantId;
 use weir_wire::stats::Series;
 
 use crate::charts::stack::Stack;
@@ -34,6 +35,12 @@ pub struct Layer {
     pub is_line: bool,
     /// The count of each step.
     pub counts: Vec<u64>,
+}
+
+/// The time at which a tenant was created, with which its id begins.
+pub fn created_ms(tenant: &str) -> Option<i64> {
+    let id: TenantId = tenant.parse().ok()?;
+    i64::try_from(id.to_u128() >> 80).ok()
 }
 
 /// The outcomes of a series, in the order of the legend.
@@ -99,6 +106,23 @@ impl ChartData {
             degraded: series.degraded.clone(),
             as_of_ms: series.as_of.0.as_millis(),
         }
+    }
+
+    /// The start of the first step with checks.
+    pub fn first_check_ms(&self) -> Option<i64> {
+        let has_checks = |step: &usize| self.layers.iter().any(|layer| layer.counts[*step] > 0);
+        let step = (0..self.timeline.steps()).find(has_checks)?;
+        Some(self.timeline.step_ms(step).0)
+    }
+
+    /// Begins at a time, or earlier if few steps would remain.
+    pub fn since(mut self, at_ms: i64) -> Self {
+        let steps = self.timeline.step_at(at_ms).unwrap_or(0);
+        let steps = steps.min(self.timeline.steps().saturating_sub(STEPS_MIN));
+        self.timeline = self.timeline.skip(steps);
+        let counts = self.layers.iter_mut().map(|layer| &mut layer.counts);
+        counts.chain([&mut self.degraded]).for_each(|counts| drop(counts.drain(..steps)));
+        self
     }
 
     /// The paths of the layers, empty for hidden ones, and a last line along the top of the compared stack.
@@ -187,6 +211,9 @@ impl ChartData {
         Some(format!("{when}: {values}{open}"))
     }
 }
+
+/// The fewest steps of a chart that begins at its first check.
+const STEPS_MIN: usize = 10;
 
 /// Two times, with their days unless both are on one day of the viewer's zone.
 pub fn span(from_ms: i64, to_ms: i64, step_ms: i64, zone_ms: impl Fn(i64) -> i64) -> String {

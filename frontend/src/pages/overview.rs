@@ -22,7 +22,7 @@ use crate::pages::namespace_filter::NamespaceFilter;
 use crate::pages::shell::TenantId;
 use crate::pages::traffic::{
     ExportTop, LatestDenials, Tile, TopDenied, TopSubjects, Totals, Traffic, TrafficChart,
-    TrafficFilter, Unmatched, refresh,
+    TrafficFilter, Unmatched, refresh, since,
 };
 use changed::{Changed, RULES_COMPARED};
 use checklist::Checklist;
@@ -50,7 +50,10 @@ pub fn Overview() -> impl IntoView {
         let note = Signal::derive(move || {
             let checks = traffic.summary.data().map(|summary| summary.counts.checks());
             checks
-                .map(|checks| format!("{} checks in the period", compact(checks)))
+                .map(|checks| match traffic.first_check_ms.get() {
+                    Some(at_ms) => format!("{} checks{}", compact(checks), since(at_ms)),
+                    None => format!("{} checks in the period", compact(checks)),
+                })
                 .unwrap_or_default()
         });
         view! { <Tile name value note class="tile-now".to_owned()><MinuteSpark stream /></Tile> }
@@ -85,7 +88,7 @@ pub fn Overview() -> impl IntoView {
         <StateSentence traffic rules />
         <Unmatched found=unmatched />
         <Checklist ready=traffic.first_shown checked />
-        <div class="stack">{show_latest_shaped(traffic.summary, Skeleton::Tiles, move |summary| view! { <Totals summary earlier=traffic.earlier(time) comparison=Signal::derive(move || time.value.get().comparison) first=now() last=durations() /> })}</div>
+        <div class="stack">{show_latest_shaped(traffic.summary, Skeleton::Tiles, move |summary| view! { <Totals summary earlier=traffic.earlier(time) comparison=Signal::derive(move || time.value.get().comparison) first_check_ms=traffic.first_check_ms first=now() last=durations() /> })}</div>
         <div class="stack"><TrafficChart traffic time /></div>
         <div class="columns">
             <div class="stack">

@@ -15,15 +15,16 @@ use weir_wire::stats::{Counts, Denials, Events, Series, Summary, Top};
 
 use crate::api::{Api, StatsScope};
 use crate::browser;
+use crate::charts::time_ticks::{day, time_of_day};
 use crate::components::feedback::Skeleton;
 use crate::components::field::Binding;
 use crate::components::remote_data::{RemoteData, fetch_after, fetch_data, show_latest_shaped};
 use crate::components::time_range::{Freshness, zoom_of};
 use crate::components::time_series::TimeSeries;
 use crate::components::timer::repeat;
-use crate::model::chart::{ChartData, OUTCOMES};
+use crate::model::chart::{ChartData, OUTCOMES, created_ms};
 use crate::model::marker::Marker;
-use crate::model::time_range::{Comparison, TimeSelection};
+use crate::model::time_range::{Comparison, TimeRange, TimeSelection};
 use crate::pages::shell::TenantId;
 use crate::pages::subject_actions::{SubjectActions, SubjectQuestion};
 pub use denials::{DenialGroups, DenialTable, target};
@@ -45,6 +46,8 @@ pub struct Traffic {
     denials: RemoteData<Denials>,
     /// The changes, alerts and outages.
     pub events: RemoteData<Events>,
+    /// The start of the checks, if the tenant was created within the time.
+    pub first_check_ms: Memo<Option<i64>>,
     /// Whether the chart and the totals have loaded, which other data must not delay.
     pub first_shown: Memo<bool>,
     scope: Signal<StatsScope>,
@@ -99,6 +102,13 @@ impl Traffic {
         };
         let series = fetch_data(move || api.series(&about()));
         let summary = fetch_data(move || api.summary(&about()));
+        let first_check_ms = Memo::new(move |_| {
+            let (series, selected) = (series.data()?, time.value.get());
+            let is_young = created_ms(&tenant.get())? >= series.start.0.as_millis();
+            let is_whole = matches!(selected.range, TimeRange::Last(_))
+                && selected.comparison == Comparison::Nothing;
+            ChartData::of(&series, &OUTCOMES).first_check_ms().filter(|_| is_young && is_whole)
+        });
         let first_shown = Memo::new(move |_| series.is_settled() && summary.is_settled());
         let traffic = Self {
             series,
@@ -111,6 +121,7 @@ impl Traffic {
                 api.denials(&tenant, rule.as_deref(), &namespace, None)
             }),
             events: fetch_after(first_shown, move || api.events(&about())),
+            first_check_ms,
             first_shown,
             scope: Signal::derive(about),
         };
@@ -139,6 +150,16 @@ impl Traffic {
     }
 }
 
+/// ` since 12:43`
+pub fn since(at_ms: i64) -> String {
+    let of_today = browser::now_ms() - at_ms < DAY_MS / 2;
+    let day = if of_today { String::new() } else { day(at_ms, browser::zone_ms) + ", " };
+    format!(" since {day}{}", time_of_day(at_ms, MINUTE_MS, browser::zone_ms))
+}
+
+const MINUTE_MS: i64 = 60_000;
+const DAY_MS: i64 = 86_400_000;
+
 /// The checks over time, and how current they are.
 #[component]
 pub fn TrafficChart(traffic: Traffic, time: Binding<TimeSelection>) -> impl IntoView {
@@ -149,7 +170,15 @@ pub fn TrafficChart(traffic: Traffic, time: Binding<TimeSelection>) -> impl Into
     let outcomes = |series: &Series| ChartData::of(series, &OUTCOMES);
     let compared = Signal::derive(move || traffic.compared.data().flatten().as_ref().map(outcomes));
     show_latest_shaped(traffic.series, Skeleton::Chart, move |series| {
-        let data = Signal::derive(move || series.with(outcomes));
+        let data = Signal::derive(move || {
+            let data = series.with(outcomes);
+            // The creation of a rule precedes its first check.
+            let first_event = markers.with(|all| all.iter().map(|marker| marker.at_ms).min());
+            match traffic.first_check_ms.get() {
+                Some(at_ms) => data.since(first_event.unwrap_or(at_ms).min(at_ms)),
+                None => data,
+            }
+        });
         view! {
             <TimeSeries label="Checks" data compared markers zoom=zoom_of(time) />
             <Freshness

@@ -29,6 +29,22 @@ fn the_open_step_is_found() {
 }
 
 #[test]
+fn the_chart_of_a_young_tenant_begins_at_its_first_check() {
+    let mut counts = vec![0; 20];
+    counts[15] = 4;
+    let late = Series { allowed: counts, denied: vec![0; 20], degraded: vec![0; 20], ..series() };
+    let late = data(&Series { shadow_denied: vec![0; 20], ..late });
+    let start_ms = late.timeline.start_ms();
+    assert_eq!(late.first_check_ms(), Some(start_ms + 15 * 60_000));
+    let shown = late.clone().since(start_ms + 8 * 60_000);
+    assert_eq!(shown.timeline.start_ms(), start_ms + 8 * 60_000);
+    assert_eq!((shown.timeline.steps(), shown.layers[0].counts[7]), (12, 4));
+    assert_eq!(late.since(start_ms + 15 * 60_000).timeline.steps(), 10, "not only a few steps");
+    let id = TenantId::new(Timestamp::from_millis(1_700_000_000_000), 7);
+    assert_eq!(created_ms(&id.to_string()), Some(1_700_000_000_000));
+}
+
+#[test]
 fn outages_join_neighbouring_steps_and_single_slow_calls_are_none() {
     let away = |degraded: [u64; 4]| {
         let series = Series { degraded: degraded.to_vec(), allowed: vec![90; 4], ..series() };

@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 use weir_wire::stats::{Counts, Summary};
 
+use super::since;
 use crate::components::control_flow::Show;
 use crate::model::number::{change, compact, grouped, per_second, share};
 use crate::model::time_range::Comparison;
@@ -39,6 +40,8 @@ pub fn Totals(
     /// The totals of the time to compare with.
     earlier: Signal<Option<Counts>>,
     comparison: Signal<Comparison>,
+    /// When the checks began, if later than the time.
+    first_check_ms: Memo<Option<i64>>,
     #[prop(optional)] first: Option<AnyView>,
     #[prop(optional)] last: Option<AnyView>,
 ) -> impl IntoView {
@@ -66,13 +69,16 @@ pub fn Totals(
     };
     let rate = move || {
         summary.with(|summary| {
-            let span_ms = summary.to.0.as_millis() - summary.from.0.as_millis();
-            let seconds = u64::try_from(span_ms / 1000).unwrap_or(1).max(1);
+            let from_ms = first_check_ms.get().unwrap_or(summary.from.0.as_millis());
+            let span_ms = summary.to.0.as_millis() - from_ms;
+            let seconds = u64::try_from(span_ms / 1_000).unwrap_or(1).max(1);
             per_second(summary.counts.checks(), seconds)
         })
     };
-    let checks =
-        move || format!("{} checks{}", compact(count(Counts::checks)), change(Counts::checks));
+    let checks = move || {
+        let since = first_check_ms.get().map(since).unwrap_or_default();
+        format!("{} checks{since}{}", compact(count(Counts::checks)), change(Counts::checks))
+    };
     let first = first.unwrap_or_else(|| {
         view! { <Tile name="Checks per second, average" value=Signal::derive(rate) note=Signal::derive(checks) /> }
             .into_any()
