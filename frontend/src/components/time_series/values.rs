@@ -31,7 +31,7 @@ pub(super) fn Values(chart: Chart) -> impl IntoView {
         let item = |at_ms: i64, text: String| view! { <li>{local_time(at_ms)}": "{text}</li> };
         let items: Vec<_> =
             markers.into_iter().map(|marker| item(marker.at_ms, marker.text)).collect();
-        (!items.is_empty()).then(|| view! { <h3>"Events"</h3><ul class="note">{items}</ul> })
+        (!items.is_empty()).then(|| view! { <p><b>"Events"</b></p><ul class="note">{items}</ul> })
     };
     view! {
         <details class="chart-values" on:toggle=toggled>
