@@ -35,6 +35,7 @@ pub fn Overview() -> impl IntoView {
     let filter = TrafficFilter { tenant, namespace: namespace.value, time };
     provide_context(Crosshair(RwSignal::new(None)));
     let traffic = Traffic::fetch(None, filter);
+    let first_check_ms = traffic.first_check_ms(time);
     let rules = fetch_data(move || api.top(&filter.scope(None), "rule", RULES_COMPARED));
     refresh(time, move || rules.poll());
     let stream = Stream::new();
@@ -50,7 +51,7 @@ pub fn Overview() -> impl IntoView {
         let note = Signal::derive(move || {
             let checks = traffic.summary.data().map(|summary| summary.counts.checks());
             checks
-                .map(|checks| match traffic.first_check_ms.get() {
+                .map(|checks| match first_check_ms.get() {
                     Some(at_ms) => format!("{} checks{}", compact(checks), since(at_ms)),
                     None => format!("{} checks in the period", compact(checks)),
                 })
@@ -88,7 +89,7 @@ pub fn Overview() -> impl IntoView {
         <StateSentence traffic rules />
         <Unmatched found=unmatched />
         <Checklist ready=traffic.first_shown checked />
-        <div class="stack">{show_latest_shaped(traffic.summary, Skeleton::Tiles, move |summary| view! { <Totals summary earlier=traffic.earlier(time) comparison=Signal::derive(move || time.value.get().comparison) first_check_ms=traffic.first_check_ms first=now() last=durations() /> })}</div>
+        <div class="stack">{show_latest_shaped(traffic.summary, Skeleton::Tiles, move |summary| view! { <Totals summary earlier=traffic.earlier(time) comparison=Signal::derive(move || time.value.get().comparison) first_check_ms first=now() last=durations() /> })}</div>
         <div class="stack"><TrafficChart traffic time /></div>
         <div class="columns">
             <div class="stack">

@@ -191,7 +191,7 @@ fn RuleTraffic(rule: RuleAnswer) -> impl IntoView {
                 <h2 id="traffic-heading">"Decisions"</h2>
                 <TimeRangePicker time />
             </div>
-            {show_latest_shaped(traffic.summary, Skeleton::Tiles, move |summary| view! { <Totals summary earlier=traffic.earlier(time) comparison=Signal::derive(move || time.value.get().comparison) first_check_ms=traffic.first_check_ms /> })}
+            {show_latest_shaped(traffic.summary, Skeleton::Tiles, move |summary| view! { <Totals summary earlier=traffic.earlier(time) comparison=Signal::derive(move || time.value.get().comparison) first_check_ms=traffic.first_check_ms(time) /> })}
             <TrafficChart traffic time />
             {segments}
             <TopSubjects traffic />

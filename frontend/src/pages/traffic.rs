@@ -46,8 +46,6 @@ pub struct Traffic {
     denials: RemoteData<Denials>,
     /// The changes, alerts and outages.
     pub events: RemoteData<Events>,
-    /// The start of the checks, if the tenant was created within the time.
-    pub first_check_ms: Memo<Option<i64>>,
     /// Whether the chart and the totals have loaded, which other data must not delay.
     pub first_shown: Memo<bool>,
     scope: Signal<StatsScope>,
@@ -102,13 +100,6 @@ impl Traffic {
         };
         let series = fetch_data(move || api.series(&about()));
         let summary = fetch_data(move || api.summary(&about()));
-        let first_check_ms = Memo::new(move |_| {
-            let (series, selected) = (series.data()?, time.value.get());
-            let is_young = created_ms(&tenant.get())? >= series.start.0.as_millis();
-            let is_whole = matches!(selected.range, TimeRange::Last(_))
-                && selected.comparison == Comparison::Nothing;
-            ChartData::of(&series, &OUTCOMES).first_check_ms().filter(|_| is_young && is_whole)
-        });
         let first_shown = Memo::new(move |_| series.is_settled() && summary.is_settled());
         let traffic = Self {
             series,
@@ -121,12 +112,23 @@ impl Traffic {
                 api.denials(&tenant, rule.as_deref(), &namespace, None)
             }),
             events: fetch_after(first_shown, move || api.events(&about())),
-            first_check_ms,
             first_shown,
             scope: Signal::derive(about),
         };
         refresh(time, move || traffic.poll());
         traffic
+    }
+
+    /// The start of the checks, if the tenant was created within the time.
+    pub fn first_check_ms(self, time: Binding<TimeSelection>) -> Memo<Option<i64>> {
+        Memo::new(move |_| {
+            let (series, selected) = (self.series.data()?, time.value.get());
+            let created_ms = self.scope.with(|scope| created_ms(&scope.tenant))?;
+            let is_young = created_ms >= series.start.0.as_millis();
+            let is_whole = matches!(selected.range, TimeRange::Last(_))
+                && selected.comparison == Comparison::Nothing;
+            ChartData::of(&series, &OUTCOMES).first_check_ms().filter(|_| is_young && is_whole)
+        })
     }
 
     /// The totals to compare with: those of the chosen day or week before, or else of the previous period.
@@ -167,6 +169,7 @@ pub fn TrafficChart(traffic: Traffic, time: Binding<TimeSelection>) -> impl Into
         let events = traffic.events.data().map(|events| events.data).unwrap_or_default();
         events.iter().map(Marker::of).collect::<Vec<_>>()
     });
+    let first_check_ms = traffic.first_check_ms(time);
     let outcomes = |series: &Series| ChartData::of(series, &OUTCOMES);
     let compared = Signal::derive(move || traffic.compared.data().flatten().as_ref().map(outcomes));
     show_latest_shaped(traffic.series, Skeleton::Chart, move |series| {
@@ -174,7 +177,7 @@ pub fn TrafficChart(traffic: Traffic, time: Binding<TimeSelection>) -> impl Into
             let data = series.with(outcomes);
             // The creation of a rule precedes its first check.
             let first_event = markers.with(|all| all.iter().map(|marker| marker.at_ms).min());
-            match traffic.first_check_ms.get() {
+            match first_check_ms.get() {
                 Some(at_ms) => data.since(first_event.unwrap_or(at_ms).min(at_ms)),
                 None => data,
             }
