@@ -109,7 +109,7 @@ async fn admitted(gates: [&Server; 2], key: &str, namespace: &str, count: u64) -
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn limit_of_all_regions_is_never_exceeded_whatever_its_algorithm() {
+async fn limit_of_all_regions_is_never_exceeded_with_any_algorithm() {
     let regions = shared().await;
     let tenant = Tenant::sign_up(&regions.stack).await;
     let both = [&regions.eu, &regions.us];

@@ -77,8 +77,8 @@ pub use macs::Macs;
 pub use mails::reset_link;
 pub use openapi::{openapi, router};
 pub use passwords::{Busy, Passwords, RefusedPassword};
-pub use sealing::{region_keys, sealing, sealing_keys};
 pub use quota_readings::read_quotas;
+pub use sealing::{region_keys, sealing, sealing_keys};
 pub use sessions::{reset_digest, signup_digest};
 pub use state::{
     AUDIT_DAYS, Authentication, ControlParts, ControlSettings, ControlState, MailParts,

@@ -23,7 +23,7 @@ use crate::{PATH, RegionKeys, SIGNATURE_HEADER};
 /// The link of one gate to the home. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Link {
-    queue: mpsc::Sender<Waiting>,
+    queue: mpsc::Sender<QueuedWork>,
     shared: Arc<Shared>,
 }
 
@@ -36,7 +36,7 @@ pub struct LinkSettings {
     /// The clock of this gate.
     pub clock: Clock,
     /// Fills a slice with random bytes.
-    pub random: Box<dyn Fn(&mut [u8]) + Send + Sync>,
+    pub random: fn(&mut [u8]),
 }
 
 #[derive(Debug)]
@@ -56,7 +56,7 @@ struct Gate {
 
 /// Work that waits for a call.
 #[derive(Debug)]
-struct Waiting {
+struct QueuedWork {
     work: Work,
     deadline: Instant,
     reply: oneshot::Sender<Result<Vec<AnswerMessage>, RedisError>>,
@@ -125,7 +125,7 @@ impl Link {
         let budget = self.shared.settings.budget;
         let deadline = Instant::now() + wait_max.map_or(budget, |wait_max| wait_max.min(budget));
         let (reply, answer) = oneshot::channel();
-        let waiting = Waiting { work, deadline, reply };
+        let waiting = QueuedWork { work, deadline, reply };
         self.queue.try_send(waiting).map_err(|_| RedisError::Overloaded)?;
         match tokio::time::timeout_at(deadline, answer).await {
             Ok(Ok(result)) => result,
@@ -172,7 +172,7 @@ impl Shared {
     }
 
     /// Sends what waits, in calls.
-    async fn send_all(self: Arc<Self>, mut waiting: mpsc::Receiver<Waiting>) {
+    async fn send_all(self: Arc<Self>, mut waiting: mpsc::Receiver<QueuedWork>) {
         let in_flight = Arc::new(Semaphore::new(CALLS_IN_FLIGHT));
         let mut turn = 0_usize;
         let mut left = None;
@@ -205,7 +205,7 @@ impl Shared {
     }
 
     /// Sends one call to a gate of the home, and gives the answers to those who wait.
-    async fn call(&self, mut group: Vec<Waiting>, turn: usize) {
+    async fn call(&self, mut group: Vec<QueuedWork>, turn: usize) {
         group.retain(|waiting| waiting.deadline > Instant::now() && !waiting.reply.is_closed());
         let Some(deadline) = group.iter().map(|waiting| waiting.deadline).max() else { return };
         let gates: Vec<_> =

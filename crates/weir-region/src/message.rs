@@ -47,7 +47,7 @@ pub struct Call {
     pub work: Vec<Work>,
 }
 
-/// What one caller waits for.
+/// The work that one caller waits for.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum Work {
@@ -277,7 +277,6 @@ impl IdempotencyMessage {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 fn is_none(id: &Bits) -> bool {
     id.0 == 0
 }

@@ -1,22 +1,22 @@
 //! The calls that a gate has received, so that a call that is sent again does nothing.
 //!
 //! A call names the run of the gate that it is for, so it is worthless at every other gate and after a restart. Its time must be
-//! near that of the gate, and within this time its number is remembered.
+//! near that of the gate, and within this time a gate knows its number.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
 /// The most that the clocks of two gates can differ, and the longest that a call can travel, in milliseconds.
 const NEAR_MS: i64 = 30_000;
-/// The most calls of two minutes that are remembered, about 4 MiB. Further ones are refused.
+/// The most numbers of calls in two minutes, about 4 MiB. Further ones are refused.
 const CALLS_MAX: usize = 100_000;
 
 /// The numbers of the calls of the last one to two minutes.
 #[derive(Debug, Default)]
-pub struct SeenCalls(Mutex<Seen>);
+pub struct SeenCalls(Mutex<Numbers>);
 
 #[derive(Debug, Default)]
-struct Seen {
+struct Numbers {
     /// The start of the present period.
     since_ms: i64,
     present: HashSet<u128>,
@@ -59,11 +59,11 @@ mod tests {
     }
 
     #[test]
-    fn flood_of_calls_is_refused_instead_of_remembered() {
+    fn flood_of_calls_is_refused_and_needs_no_more_memory() {
         let seen = SeenCalls::default();
         let admitted = (0..CALLS_MAX as u128 + 10).filter(|number| seen.admits((0, *number), 0));
         assert_eq!(admitted.count(), CALLS_MAX);
-        assert!(!seen.admits((200_000, 1 << 90), 200_000), "the period before is still remembered");
+        assert!(!seen.admits((200_000, 1 << 90), 200_000), "the period before is still known");
         assert!(seen.admits((400_000, 1 << 90), 400_000));
     }
 }

@@ -59,7 +59,7 @@ pub fn start(
         budget: region.budget,
         keys: region.keys.clone(),
         clock: edge::clock(),
-        random: Box::new(edge::fill_random),
+        random: edge::fill_random,
     };
     // Units are returned after the last request, so the home is needed until then.
     let (link, calls) = Link::new(link_settings, running.drained.clone())

@@ -15,7 +15,7 @@ use crate::usage::{date, days};
 /// The most rows of a tenant whose periods end at the same time.
 pub const QUOTA_PERIODS_MAX: u32 = 10_000;
 
-/// What one subject used of one quota in one period.
+/// The units of one quota that one subject used in one period.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QuotaPeriodRow {
     /// The rule of the quota.

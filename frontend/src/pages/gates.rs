@@ -56,7 +56,7 @@ const WEEK_MS: i64 = 7 * 86_400_000;
 pub(super) fn GateStates(
     replicas: RemoteData<Replicas>,
     rollouts: RemoteData<Rollouts>,
-    /// What changed; operators see it of no tenant.
+    /// The changes; operators see it of no tenant.
     #[prop(optional, into)]
     events: Signal<Vec<Event>>,
 ) -> impl IntoView {

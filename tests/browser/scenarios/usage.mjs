@@ -59,7 +59,7 @@ async function saves(page) {
     assert.match(lines[2], /^api \/ monthly,customer acme,\S+Z,\S+Z,4,10,40%,,,0$/);
 }
 
-/** Ended periods of the last month: one with all of its units, and one whose counter was read before its end. */
+/** Ended periods of the last month: one with all of its units, and one that was read before its end. */
 async function choosesAMonth(page, shoot) {
     const now = new Date();
     const [from, to] = [-1, 0].map((months) => new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + months, 1)).toISOString());

@@ -66,7 +66,7 @@ pub(super) struct PendingCheck<'a> {
 
 /// A place of counters. They are decided in this order: those in another region first, and those of one subject last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct Location {
     pub(super) is_near: bool,
     pub(super) spread: SpreadKey,
 }
@@ -191,9 +191,9 @@ impl<'a> PendingCheck<'a> {
     }
 
     /// The place of the counters of a charge.
-    pub(super) fn place(&self, charge: &RuleCharge) -> Place {
+    pub(super) fn place(&self, charge: &RuleCharge) -> Location {
         let is_near = !self.caller.book.is_counted_elsewhere(&charge.active.rule);
-        Place { is_near, spread: charge.spread }
+        Location { is_near, spread: charge.spread }
     }
 
     /// Whether counters are in another region.

@@ -103,7 +103,7 @@ const FUNCTIONS: [(&str, &str); 65] = [
 ];
 
 /// Each trigger, with a test of the statements that fire it.
-const TRIGGERS: [(&str, &str); 21] = [
+const TRIGGERS: [(&str, &str); 22] = [
     (
         "api_keys.api_keys_note_row",
         "suspension_and_revocation_reach_the_gates_and_use_of_a_key_does_not",

@@ -81,8 +81,8 @@ async fn rows_of_periods_that_end_together_are_bounded_and_the_most_used_remain(
     let mut tx = tenant_tx(&database.app, tenant_id).await;
     let filter = since(tenant_id, 9);
     let every = Page { limit: 2 * QUOTA_PERIODS_MAX, after: None };
-    let kept = tx.quota_periods().list(&filter, &every).await.unwrap().items;
-    let used: Vec<_> = kept.iter().map(|row| row.used).collect();
+    let stored = tx.quota_periods().list(&filter, &every).await.unwrap().items;
+    let used: Vec<_> = stored.iter().map(|row| row.used).collect();
     assert_eq!(used.len(), QUOTA_PERIODS_MAX as usize + 1, "with the row of the other end");
     assert_eq!(used.iter().filter(|used| **used == 1).count(), 1, "the least used one is missing");
     assert!(tx.quota_periods().is_full(&filter).await.unwrap());
@@ -93,7 +93,7 @@ async fn rows_of_periods_that_end_together_are_bounded_and_the_most_used_remain(
     let (id, end) = (last.rule_id, last.to.as_millis());
     let after = Some(("api".to_owned(), "daily".to_owned(), end, id, 2, last.subject_key));
     let next = tx.quota_periods().list(&filter, &Page { limit: 50, after }).await.unwrap();
-    assert_eq!(next.items, kept[50..100]);
+    assert_eq!(next.items, stored[50..100]);
 }
 
 #[tokio::test]

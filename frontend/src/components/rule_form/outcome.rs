@@ -67,8 +67,7 @@ pub(super) fn AdvancedFields(editor: Editor) -> impl IntoView {
         |form| form.consistency,
         |form, value| form.consistency = value,
     );
-    let reach =
-        editor.bind(at("reach"), |form| form.reach, |form, value| form.reach = value);
+    let reach = editor.bind(at("reach"), |form| form.reach, |form, value| form.reach = value);
     let over = editor.bind(at("over"), |form| form.over, |form, value| form.over = value);
     view! {
         <fieldset>

@@ -58,7 +58,7 @@ pub(super) fn RolloutTimeline(
     }
 }
 
-/// What changed, with a link to it.
+/// The text of a change, with a link to it.
 fn change(event: &Event) -> AnyView {
     let deleted = event.action.as_deref() == Some("rule.delete");
     let rule = event.rule_id.as_ref().filter(|_| !deleted);
@@ -87,7 +87,7 @@ fn row(
 ) -> impl IntoView + use<> {
     let more = changes.len().saturating_sub(CHANGES_MAX);
     changes.truncate(CHANGES_MAX);
-    let more = (more > 0).then(|| view! { <p class="note">"and "{more}" more"</p> });
+    let more = (more > 0).then(|| view! { <p class="note">{more}" more"</p> });
     let changed = match rollout.published_at {
         Some(at) => view! { <RelativeTime at /> }.into_any(),
         None => "unknown".into_any(),

@@ -54,8 +54,6 @@ pub const NAMES: &[Retired] = &[
     retired("Act", "Operation, or SubmitAction in the dashboard"),
     retired("act", "operation"),
     retired("Guard", "RequireSession, or what is guarded"),
-    retired("World", "Fixture"),
-    retired("world", "fixture"),
     retired("Arm", "Variant"),
     retired("arms", "variants"),
     retired("login_floor", "login_throttle"),
