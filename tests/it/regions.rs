@@ -48,7 +48,7 @@ impl Regions {
         let redis = us_redis.url();
         let gate = |name: &str, port: u16, redis_url: Option<String>| {
             let env = stack.in_region(name, &format!("127.0.0.1:{port}"));
-            stack.gate(GateSettings { env, redis_url, ..GateSettings::default() })
+            stack.gate(GateSettings { redis_url, env, ..GateSettings::default() })
         };
         let eu = gate("eu", internal[0], None);
         let us = gate("us", internal[1], Some(redis));

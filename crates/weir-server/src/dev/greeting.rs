@@ -5,7 +5,7 @@ use std::io::Write as _;
 use anyhow::Context as _;
 use serde_json::json;
 
-use super::addresses::Addresses;
+use super::addresses::{Addresses, RegionAddresses};
 use super::demo::Demo;
 use super::traffic::{TENANT_NAME, TrafficTenant};
 use crate::dashboard;
@@ -61,18 +61,10 @@ fn welcome(
     } else {
         "none, this binary was built without it: cargo xtask release"
     };
-    let regions: String = addresses
-        .regions
-        .iter()
-        .map(|region| {
-            format!(
-                "\n  Region {:<4} {}  {}",
-                region.name,
-                region.gates.join(" "),
-                region.redis_url
-            )
-        })
-        .collect();
+    let region = |RegionAddresses { name, gates, redis_url }: &RegionAddresses| {
+        format!("\n  Region {name:<4} {}  {redis_url}", gates.join(" "))
+    };
+    let regions = addresses.regions.iter().map(region).collect::<Vec<_>>().concat();
     let traffic = traffic.map_or(String::new(), |traffic| {
         format!(
             "\n  Traffic     until Ctrl-C, in the tenant \"{TENANT_NAME}\"\n              its statistics before {} are generated",
@@ -119,6 +111,7 @@ mod tests {
             control_database_url: text("postgres://x"),
             gate_database_url: text("postgres://x"),
             redis_url: text("redis://x"),
+            regions: Vec::new(),
         }
     }
 

@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn each_control_is_one_text() {
         let body: RuleBody = serde_json::from_value(serde_json::json!({
-            "name": "r", "count_by": ["user"],
+            "name": "r", "count_by": ["user"], "reach": "world",
             "block_ms": [60_000, 600_000], "block_memory_ms": 86_400_000,
             "priority": {"attribute": "class", "keep": {"batch": 0.5, "bulk": 0.125}},
             "enforce_percent": 10,
@@ -263,6 +263,7 @@ mod tests {
         assert_eq!(
             texts,
             [
+                "all regions",
                 "1 min, then 10 min (if within 1 d)",
                 "by class: batch leaves 50 % free, bulk leaves 12.5 % free",
                 "10 % of subjects",
