@@ -174,7 +174,7 @@ impl<'t> QuotaPeriods<'t> {
                     AND q.slot = n.slot AND q.subject_key = n.subject_key
                     AND q.counted_until < n.counted_until
             ),
-            room AS (
+            room AS MATERIALIZED (
                 SELECT e.period_end, $16 - (
                     SELECT count(*) FROM quota_periods q
                     WHERE q.tenant_id = $1 AND q.period_end = e.period_end

@@ -18,8 +18,8 @@ const FUNCTIONS: [(&str, &str); 65] = [
         "weir_delete_old_key_hours",
         "requests_of_keys_are_counted_by_hour_and_deleted_after_48_hours",
     ),
-    ("weir_delete_old_statistics", "deletions_of_tenants_are_purged_after_a_year"),
     ("weir_delete_old_quota_periods", "old_quota_periods_are_deleted_and_younger_ones_are_not"),
+    ("weir_delete_old_statistics", "deletions_of_tenants_are_purged_after_a_year"),
     (
         "weir_delete_old_steps",
         "steps_are_written_once_and_deleted_after_two_hours_unless_redis_was_away",
