@@ -4,6 +4,7 @@
 //! the way is long. A gate of the home that does not answer rests; while all rest, checks fail at once.
 
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -44,6 +45,10 @@ struct Shared {
     settings: LinkSettings,
     client: Client,
     gates: Mutex<Vec<Gate>>,
+    /// A random number of this run.
+    sender: u64,
+    /// The number of calls so far.
+    calls: AtomicU64,
 }
 
 /// A gate of the home.
@@ -52,6 +57,8 @@ struct Gate {
     address: String,
     /// Its present run. `None` while it does not answer.
     run: Option<Bits>,
+    /// Whether it did not answer the last time.
+    failed: bool,
 }
 
 /// Work that waits for a call.
@@ -87,7 +94,11 @@ impl Link {
             .http2_keep_alive_while_idle(true)
             .build()?;
         let (queue, waiting) = mpsc::channel(QUEUE_MAX);
-        let shared = Arc::new(Shared { settings, client, gates: Mutex::default() });
+        let mut sender = [0; 8];
+        (settings.random)(&mut sender);
+        let sender = u64::from_be_bytes(sender);
+        let (gates, calls) = (Mutex::default(), AtomicU64::new(0));
+        let shared = Arc::new(Shared { settings, client, gates, sender, calls });
         let link = Self { queue, shared: Arc::clone(&shared) };
         let task = async move {
             let asking = shared.clone().ask_for_ever();
@@ -103,7 +114,7 @@ impl Link {
         let known = std::mem::take(&mut *gates);
         let gate = |address: &String| {
             let run = known.iter().find(|gate| gate.address == *address).and_then(|gate| gate.run);
-            Gate { address: address.clone(), run }
+            Gate { address: address.clone(), run, failed: false }
         };
         gates.extend(addresses.iter().map(gate));
     }
@@ -150,9 +161,13 @@ impl Shared {
                 asked.spawn(async move {
                     let asking = shared.send(&address, None, Vec::new());
                     let answer = tokio::time::timeout(ASK_DEADLINE, asking).await;
-                    let answer = answer.ok().and_then(Result::ok).flatten();
-                    let run = answer.map(|answer| answer.from);
-                    shared.note(&address, run);
+                    let found = match answer {
+                        Ok(Ok(Some(answer))) => Ok(answer.from),
+                        Ok(Ok(None)) => Err("its answer is none of a gate".to_owned()),
+                        Ok(Err(error)) => Err(error.to_string()),
+                        Err(_) => Err("no answer within a second".to_owned()),
+                    };
+                    shared.note(&address, found);
                 });
             }
             asked.join_all().await;
@@ -160,15 +175,19 @@ impl Shared {
         }
     }
 
-    /// Notes the run of a gate, or that it does not answer.
-    fn note(&self, address: &str, run: Option<Bits>) {
+    /// Notes the run of a gate, or the reason why it does not answer. The log names the first reason of several.
+    fn note(&self, address: &str, found: Result<Bits, String>) {
         let mut gates = self.gates();
         let Some(gate) = gates.iter_mut().find(|gate| gate.address == address) else { return };
-        if gate.run.is_some() != run.is_some() {
-            let answers = run.is_some();
-            tracing::info!(address, answers, "a gate of the home region");
+        match &found {
+            Ok(_) if gate.run.is_none() => tracing::info!(address, "a gate of the home answers"),
+            Err(reason) if gate.run.is_some() || !gate.failed => {
+                tracing::warn!(address, reason, "a gate of the home does not answer");
+            }
+            _ => {}
         }
-        gate.run = run;
+        gate.failed = found.is_err();
+        gate.run = found.ok();
     }
 
     /// Sends what waits, in calls.
@@ -225,8 +244,10 @@ impl Shared {
                     return;
                 }
                 // It did nothing: it was restarted, or its region is not the home.
-                Ok(Ok(Some(answer))) if !answer.done => self.note(&gate.address, Some(answer.from)),
-                Ok(Err(error)) if error.is_connect() => self.note(&gate.address, None),
+                Ok(Ok(Some(answer))) if !answer.done => self.note(&gate.address, Ok(answer.from)),
+                Ok(Err(error)) if error.is_connect() => {
+                    self.note(&gate.address, Err(error.to_string()));
+                }
                 Ok(Err(error)) if error.is_status() => {}
                 Ok(_) | Err(_) => {
                     failure = RedisError::Timeout;
@@ -246,10 +267,10 @@ impl Shared {
         to: Option<Bits>,
         work: Vec<Work>,
     ) -> Result<Option<CallAnswer>, reqwest::Error> {
-        let mut number = [0; 16];
-        (self.settings.random)(&mut number);
+        let count = self.calls.fetch_add(1, Ordering::Relaxed);
+        let number = Bits(u128::from(self.sender) << 64 | u128::from(count));
         let time_ms = self.settings.clock.now().as_millis();
-        let call = Call { to, time_ms, number: Bits(u128::from_be_bytes(number)), work };
+        let call = Call { to, time_ms, number, work };
         let body = serde_json::to_vec(&call).expect("a call is JSON");
         debug_assert!(body.len() <= CALL_BYTES_MAX, "checks and their number have bounds");
         let request = self

@@ -41,7 +41,7 @@ pub struct Call {
     pub to: Option<Bits>,
     /// The time of the call by the caller's clock, in milliseconds since 1970.
     pub time_ms: i64,
-    /// A random number.
+    /// A number of its own: that of the sender's run, and the number of its calls before this one.
     pub number: Bits,
     /// The work, decided independently of one another.
     pub work: Vec<Work>,
