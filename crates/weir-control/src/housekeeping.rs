@@ -119,8 +119,7 @@ async fn maintain(control: &ControlState, store: &Store, keep: bool) -> Result<(
             break;
         }
     }
-    delete_old_key_hours(store).await?;
-    delete_old_quota_periods(store).await?;
+    delete_old_counts(store).await?;
     let mut tx = store.begin("housekeeping.delete_old", Scope::Service).await?;
     tx.housekeeping().delete_old(retention).await?;
     tx.commit().await?;
@@ -145,25 +144,14 @@ async fn delete_old_steps(store: &Store) -> Result<(), StoreError> {
     }
 }
 
-/// Deletes counts of requests of keys that are past their retention, in batches.
-async fn delete_old_key_hours(store: &Store) -> Result<(), StoreError> {
+/// Deletes counts of requests of keys, and the usage of quotas, that are past their retention, in batches.
+async fn delete_old_counts(store: &Store) -> Result<(), StoreError> {
     loop {
-        let mut tx = store.begin("housekeeping.delete_old_key_hours", Scope::Service).await?;
-        let deleted = tx.housekeeping().delete_old_key_hours(COUNTS_BATCH).await?;
+        let mut tx = store.begin("housekeeping.delete_old_counts", Scope::Service).await?;
+        let hours = tx.housekeeping().delete_old_key_hours(COUNTS_BATCH).await?;
+        let periods = tx.housekeeping().delete_old_quota_periods(COUNTS_BATCH).await?;
         tx.commit().await?;
-        if deleted < u64::from(COUNTS_BATCH) {
-            return Ok(());
-        }
-    }
-}
-
-/// Deletes the usage of quotas that is past its retention, in batches.
-async fn delete_old_quota_periods(store: &Store) -> Result<(), StoreError> {
-    loop {
-        let mut tx = store.begin("housekeeping.delete_old_quota_periods", Scope::Service).await?;
-        let deleted = tx.housekeeping().delete_old_quota_periods(COUNTS_BATCH).await?;
-        tx.commit().await?;
-        if deleted < u64::from(COUNTS_BATCH) {
+        if hours.max(periods) < u64::from(COUNTS_BATCH) {
             return Ok(());
         }
     }

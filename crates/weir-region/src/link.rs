@@ -159,7 +159,7 @@ impl Shared {
             for address in addresses {
                 let shared = Arc::clone(&self);
                 asked.spawn(async move {
-                    let asking = shared.send(&address, None, Vec::new());
+                    let asking = shared.send(&address, None, &[]);
                     let answer = tokio::time::timeout(ASK_DEADLINE, asking).await;
                     let found = match answer {
                         Ok(Ok(Some(answer))) => Ok(answer.from),
@@ -229,17 +229,19 @@ impl Shared {
         let Some(deadline) = group.iter().map(|waiting| waiting.deadline).max() else { return };
         let gates: Vec<_> =
             self.gates().iter().filter(|gate| gate.run.is_some()).cloned().collect();
-        let work: Vec<_> = group.iter().map(|waiting| waiting.work.clone()).collect();
+        let (work, replies): (Vec<_>, Vec<_>) =
+            group.into_iter().map(|waiting| (waiting.work, waiting.reply)).unzip();
         let mut failure = RedisError::Away;
         for at in 0..gates.len() {
             let gate = &gates[(turn + at) % gates.len()];
-            let sending = self.send(&gate.address, gate.run, work.clone());
+            let sending = self.send(&gate.address, gate.run, &work);
             match tokio::time::timeout_at(deadline, sending).await {
-                Ok(Ok(Some(answer))) if answer.done && answer.answers.len() == group.len() => {
-                    for (waiting, answers) in group.into_iter().zip(answer.answers) {
-                        let fits = answers.len() == waiting.work.len();
+                Ok(Ok(Some(answer))) if answer.done && answer.answers.len() == work.len() => {
+                    let each = work.iter().zip(replies).zip(answer.answers);
+                    for ((work, reply), answers) in each {
+                        let fits = answers.len() == work.len();
                         let bad = RedisError::BadReply("a call's answer of another length");
-                        drop(waiting.reply.send(if fits { Ok(answers) } else { Err(bad) }));
+                        drop(reply.send(if fits { Ok(answers) } else { Err(bad) }));
                     }
                     return;
                 }
@@ -255,8 +257,8 @@ impl Shared {
                 }
             }
         }
-        for waiting in group {
-            drop(waiting.reply.send(Err(failure.clone())));
+        for reply in replies {
+            drop(reply.send(Err(failure.clone())));
         }
     }
 
@@ -265,12 +267,12 @@ impl Shared {
         &self,
         address: &str,
         to: Option<Bits>,
-        work: Vec<Work>,
+        work: &[Work],
     ) -> Result<Option<CallAnswer>, reqwest::Error> {
         let count = self.calls.fetch_add(1, Ordering::Relaxed);
         let number = Bits(u128::from(self.sender) << 64 | u128::from(count));
         let time_ms = self.settings.clock.now().as_millis();
-        let call = Call { to, time_ms, number, work };
+        let call = Call { to, time_ms, number, work: work.into() };
         let body = serde_json::to_vec(&call).expect("a call is JSON");
         debug_assert!(body.len() <= CALL_BYTES_MAX, "checks and their number have bounds");
         let request = self

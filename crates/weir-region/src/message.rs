@@ -3,6 +3,7 @@
 //! A check names its rules, subjects and overrides. The limits are those of the home's rulebook, so a call can charge nothing
 //! that this rulebook does not know.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -36,7 +37,7 @@ const RECORDED_MAX_MS: u64 = 8 * 24 * 60 * 60 * 1000;
 /// A call. Its body is signed.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Call {
+pub struct Call<'w> {
     /// The run of the gate that the call is for. `None` in a call that asks for it and does nothing else.
     pub to: Option<Bits>,
     /// The time of the call by the caller's clock, in milliseconds since 1970.
@@ -44,7 +45,7 @@ pub struct Call {
     /// A number of its own: that of the sender's run, and the number of its calls before this one.
     pub number: Bits,
     /// The work, decided independently of one another.
-    pub work: Vec<Work>,
+    pub work: Cow<'w, [Work]>,
 }
 
 /// The work that one caller waits for.

@@ -7,10 +7,7 @@ use anyhow::Context as _;
 use clap::Args;
 
 use self::control::PeopleSettings;
-pub use self::control::{
-    ControlArgs, ControlSettings, jwt_key_of_environment, region_key_of_environment, signing_keys,
-    webhook_key_of_environment,
-};
+pub use self::control::{ControlArgs, ControlSettings, key_of_environment, signing_keys};
 pub use self::database::{DatabaseArgs, DatabaseSettings, MigrateArgs, Migration};
 pub use self::decisions::{DecisionSettings, Destination};
 pub use self::gate::{GateArgs, GateSettings, RegionSettings};

@@ -49,9 +49,9 @@ const TESTER_BUDGET: Duration = Duration::from_secs(1);
 
 /// Runs `weir serve`.
 pub async fn run(mut args: ServeArgs) -> anyhow::Result<()> {
-    args.control.jwt_key = config::jwt_key_of_environment();
-    args.gate.webhook_key = config::webhook_key_of_environment();
-    args.gate.region_key = config::region_key_of_environment();
+    args.control.jwt_key = config::key_of_environment("WEIR_JWT_KEY");
+    args.gate.webhook_key = config::key_of_environment("WEIR_WEBHOOK_KEY");
+    args.gate.region_key = config::key_of_environment("WEIR_REGION_KEY");
     let mut settings = Settings::parse(&args)?;
     telemetry::start(&args.log, Lines::ByTerminal)?;
     limit_connections(&mut settings);

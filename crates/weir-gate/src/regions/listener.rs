@@ -52,7 +52,7 @@ async fn call(
     if !signature.is_some_and(|signature| internal.keys.verifies(&body, signature)) {
         return Err(Problem::unauthenticated());
     }
-    let call: Call = serde_json::from_slice(&body)
+    let call: Call<'_> = serde_json::from_slice(&body)
         .map_err(|error| Problem::invalid_field("body", format!("is no call: {error}")))?;
     let now_ms = internal.state.clock.now().as_millis();
     if !internal.seen.admits((call.time_ms, call.number.0), now_ms) {
@@ -70,7 +70,7 @@ async fn call(
     if call.to != Some(from) || !is_home {
         return Ok(undone);
     }
-    let each = call.work.into_iter().map(|work| done(&internal.state, &book, work));
+    let each = call.work.into_owned().into_iter().map(|work| done(&internal.state, &book, work));
     Ok(Json(CallAnswer { from, done: true, answers: join_all(each).await }))
 }
 

@@ -111,28 +111,16 @@ impl ControlArgs {
     }
 }
 
-/// Reads the signing key from the environment, because flags are visible to other users.
+/// Reads a key from the environment, because flags are visible to other users.
 #[expect(clippy::disallowed_methods, reason = "the one file that reads the environment")]
-pub fn jwt_key_of_environment() -> Option<SecretString> {
-    std::env::var("WEIR_JWT_KEY").ok().map(SecretString::from)
-}
-
-/// The same for the key with which gates open the secrets of webhooks.
-#[expect(clippy::disallowed_methods, reason = "the one file that reads the environment")]
-pub fn webhook_key_of_environment() -> Option<SecretString> {
-    std::env::var("WEIR_WEBHOOK_KEY").ok().map(SecretString::from)
-}
-
-/// The same for the key that signs calls between regions.
-#[expect(clippy::disallowed_methods, reason = "the one file that reads the environment")]
-pub fn region_key_of_environment() -> Option<SecretString> {
-    std::env::var("WEIR_REGION_KEY").ok().map(SecretString::from)
+pub fn key_of_environment(name: &str) -> Option<SecretString> {
+    std::env::var(name).ok().map(SecretString::from)
 }
 
 /// The signing keys of the environment or of this file, for commands.
 pub fn signing_keys(file: Option<&PathBuf>) -> anyhow::Result<Vec<SigningKey>> {
     let mut problems = Problems::default();
-    let keys = problems.signing_keys(jwt_key_of_environment().as_ref(), file);
+    let keys = problems.signing_keys(key_of_environment("WEIR_JWT_KEY").as_ref(), file);
     problems.none()?;
     Ok(keys)
 }
