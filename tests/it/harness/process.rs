@@ -17,7 +17,7 @@ pub struct Server {
     process: Mutex<Option<WatchedProcess>>,
 }
 
-const GRACE: Duration = Duration::from_secs(60);
+const GRACE: Duration = Duration::from_mins(1);
 
 /// The binary under test: `WEIR_BIN`, else the one beside this test.
 pub fn binary() -> PathBuf {
