@@ -214,6 +214,76 @@ async fn leased_limit_of_all_regions_is_never_exceeded_and_nearly_used_up() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn control_plane_shows_and_resets_the_counters_of_each_region() {
+    let regions = shared().await;
+    let tenant = Tenant::sign_up(&regions.stack).await;
+    let rule = |name: &str, reach: &str, limit: u64| {
+        json!({ "namespace": "api", "name": name, "count_by": ["user"], "reach": reach,
+            "limits": [{ "algorithm": "fixed_window", "limit": limit, "window_ms": YEAR_MS }] })
+    };
+    let all = tenant.rule(&rule("all", "world", 50)).await;
+    let here = tenant.rule(&rule("here", "region", 20)).await;
+    regions.settled(&tenant, here.version, "api").await;
+    for gate in [&regions.eu, &regions.us, &regions.us] {
+        assert!(tenant.ask(gate, "/check", &check("api", &json!({}))).await.allowed());
+    }
+    let left = |limits: &Value| limits[0]["remaining"].as_u64();
+    // What is left of the rule of all regions, of the other where least is left, and of that in eu and in us.
+    let shown = async |path: &str, body: Value, rows: &str| {
+        let reply = tenant.admin(Method::POST, path, &body).await;
+        let rows = reply.expect(200).body[rows].as_array().expect("rows").clone();
+        let row =
+            |name: &str| rows.iter().find(|row| row["rule"] == name).expect("the rule").clone();
+        let (all, here) = (row("all"), row("here"));
+        assert!(all["regions"].is_null(), "it is counted in one place: {all}");
+        let regions = here["regions"].as_array().expect("regions").clone();
+        let names: Vec<_> = regions.iter().map(|region| region["region"].as_str()).collect();
+        assert_eq!(names, [Some("eu"), Some("us")]);
+        let of = |at: usize| left(&regions[at]["limits"]);
+        (left(&all["limits"]), left(&here["limits"]), of(0), of(1))
+    };
+    let subject = async || {
+        let attributes = json!({ "attributes": { "user": "u-1" } });
+        shown("/subjects/inspect", attributes, "data").await
+    };
+    let used = (Some(47), Some(18), Some(19), Some(18));
+    until(seconds(10), "the regions answer", async || subject().await == used).await;
+    assert_eq!(shown("/test", check("api", &json!({})), "rules").await, used);
+    for (rule, counters) in [(&all, 1), (&here, 2)] {
+        let body = json!({ "rule_id": rule.id, "subject": { "user": "u-1" } });
+        let reset = tenant.admin(Method::POST, "/counters/reset", &body).await.expect(200);
+        assert_eq!(reset.body["counters"], counters);
+    }
+    assert_eq!(subject().await, (Some(50), Some(20), Some(20), Some(20)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn reset_ends_the_units_that_a_gate_of_another_region_leased() {
+    let regions = shared().await;
+    let tenant = Tenant::sign_up(&regions.stack).await;
+    let rule = json!({ "namespace": "api", "name": "all", "count_by": ["user"], "reach": "world", "consistency": "leased",
+        "limits": [{ "algorithm": "fixed_window", "limit": 10_000, "window_ms": YEAR_MS }] });
+    let rule = tenant.rule(&rule).await;
+    regions.settled(&tenant, rule.version, "api").await;
+    let both = [&regions.eu, &regions.us];
+    let [eu, us] = admitted(both, &tenant.key, "api", 200).await;
+    assert_eq!((eu, us), (200, 200));
+    let body = json!({ "rule_id": rule.id, "subject": { "user": "u-1" } });
+    let reset = tenant.admin(Method::POST, "/counters/reset", &body).await.expect(200);
+    assert_eq!(reset.body["counters"], 1);
+    // No unit of before comes back to the new counter: it would then admit more than the limit.
+    let inspect = json!({ "rule_id": rule.id, "subjects": [{ "user": "u-1" }] });
+    let [eu, us] = admitted(both, &tenant.key, "api", 100).await;
+    until(seconds(10), "idle units are returned", async || {
+        let answer = tenant.admin(Method::POST, "/counters/inspect", &inspect).await.expect(200);
+        let remaining = answer.body["data"][0]["limits"][0]["remaining"].as_u64().expect("units");
+        assert!(remaining <= 10_000 - eu - us, "{remaining} after {eu} and {us}");
+        remaining == 10_000 - eu - us
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn region_that_is_cut_off_recovers_alone_and_promotion_begins_with_unused_counters() {
     let regions = Regions::start().await;
     let tenant = Tenant::sign_up(&regions.stack).await;

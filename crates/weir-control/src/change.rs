@@ -78,6 +78,7 @@ impl ControlState {
     pub(crate) fn announce(&self, version: Option<u64>) {
         if let Some(version) = version {
             self.signal.announce(version);
+            self.regions.announce(version);
         }
     }
 

@@ -43,6 +43,7 @@ impl From<CountersError> for ControlError {
             CountersError::Unavailable(_) => {
                 Problem::unavailable("the counters are temporarily unavailable").caused_by(error)
             }
+            CountersError::Region(..) => Problem::unavailable(error.to_string()).caused_by(error),
             CountersError::Undecided => Problem::internal(error),
         }
         .into()

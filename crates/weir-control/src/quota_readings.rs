@@ -20,7 +20,7 @@ use weir_store::{QuotaPeriodRow, RuleFilter, RuleHas, RuleRow, Scope, StoreError
 
 use crate::error::ControlError;
 use crate::meters::BackgroundTask;
-use crate::rule_service::{CheckedRule, CountersError};
+use crate::rule_service::{CheckedRule, places, window_units};
 use crate::state::ControlState;
 use crate::stats::usage::metered::{Counted, charges, overrides, subjects};
 
@@ -119,21 +119,21 @@ async fn finish(
             slot: row.slot,
         })
         .collect();
-    let read = control.limiter.window_units(tenant_id, &counters).await;
-    let read = read.map_err(CountersError::from)?;
-    let mut read = read.into_iter();
-    rows.retain_mut(|row| read.next().flatten().is_some_and(|units| update(row, units)));
+    let mut read = window_units(control, tenant_id, &counters).await?.into_iter();
+    rows.retain_mut(|row| read.next().is_some_and(|units| update(row, &units)));
     write(control, tenant_id, &rows).await
 }
 
-/// Writes the units of a row's period into it. Returns whether the counter has them.
-fn update(row: &mut QuotaPeriodRow, units: WindowUnits) -> bool {
-    let taken_at = units.taken_at.timestamp();
-    if taken_at < row.from || taken_at >= row.to {
-        return false;
-    }
-    row.used = units.taken;
-    row.counted_until = units.read_at.timestamp().min(row.to);
+/// Writes the units of a row's period into it: those of all places that have the counter. Returns whether one has some.
+fn update(row: &mut QuotaPeriodRow, places: &[WindowUnits]) -> bool {
+    let is_of_period = |units: &&WindowUnits| {
+        let taken_at = units.taken_at.timestamp();
+        row.from <= taken_at && taken_at < row.to
+    };
+    let of_period: Vec<_> = places.iter().filter(is_of_period).collect();
+    let Some(read_at) = of_period.iter().map(|units| units.read_at).min() else { return false };
+    row.used = of_period.iter().map(|units| units.taken).sum();
+    row.counted_until = read_at.timestamp().min(row.to);
     true
 }
 
@@ -168,14 +168,14 @@ async fn observe(
             slot: *slot,
         })
         .collect();
-    let read = control.limiter.window_units(tenant_id, &counters).await;
-    let read = read.map_err(CountersError::from)?;
+    let read = window_units(control, tenant_id, &counters).await?;
     let rows: Vec<_> = metered
         .iter()
         .zip(read)
         .filter_map(|((counted, charge, slot, quota), units)| {
             let mut row = row(&rules[counted.rule], counted, charge, (*slot, *quota), now)?;
-            update(&mut row, units?).then_some(row)
+            row.limit = row.limit.saturating_mul(places(control, charge));
+            update(&mut row, &units).then_some(row)
         })
         .collect();
     write(control, tenant_id, &rows).await?;

@@ -10,6 +10,7 @@ use weir_mail::{Mailer, Relay};
 use weir_redis::deferred::DeferredJobs;
 use weir_redis::limiter::Limiter;
 use weir_redis::signal::Signal;
+use weir_region::RegionLinks;
 use weir_store::{Retention, Store};
 use weir_webhook::{Sealing, Sender};
 
@@ -42,6 +43,8 @@ pub struct ControlParts {
     pub signal: Signal,
     /// The limiter, which inspects and resets counters.
     pub limiter: Limiter,
+    /// The links to the regions, if there are any. Then their gates inspect and reset counters instead.
+    pub regions: Arc<RegionLinks>,
     /// The queues of deferred jobs.
     pub deferred: DeferredJobs,
     /// The clock of every time stamp.

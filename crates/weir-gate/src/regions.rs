@@ -2,7 +2,10 @@
 
 pub(crate) mod listener;
 
+use std::time::{Duration, Instant};
+
 use futures_util::future::join;
+use weir_domain::charge::RuleCharge;
 use weir_domain::id::{RuleId, TenantId};
 use weir_domain::request::Operation;
 use weir_domain::rulebook::Rulebook;
@@ -91,17 +94,40 @@ pub(crate) async fn record_denial(
 }
 
 async fn ask(state: &GateState, work: Work, count: usize, options: CallOptions<'_>) -> Results {
+    let began = Instant::now();
     let answers = match state.home.get() {
         Some(link) => link.ask(work, options.wait_max).await,
         None => Err(RedisError::Away),
     };
     let results: Results = match answers {
-        Ok(answers) => answers.into_iter().map(AnswerMessage::into_result).collect(),
+        Ok(answers) => {
+            state.home_round_trip.add(began.elapsed());
+            answers.into_iter().map(AnswerMessage::into_result).collect()
+        }
         Err(error) => vec![Err(error); count],
     };
     let failed = results.iter().filter(|result| result.is_err()).count();
     state.meters.home_asked(count, failed);
     results
+}
+
+/// Takes units for a lease from the home before the check that needs them, if they last for less than two round trips. So a
+/// subject with a steady rate never waits for the home.
+pub(crate) fn take_early(
+    state: &GateState,
+    book: &Rulebook,
+    (tenant, charges): (TenantId, &[RuleCharge]),
+    now: Instant,
+) {
+    let far = charges.iter().filter(|charge| book.is_counted_elsewhere(&charge.active.rule));
+    for charge in far {
+        let Some(round_trip_us) = state.home_round_trip.get_us() else { return };
+        if !state.home.get().is_some_and(Link::up) {
+            return;
+        }
+        let within = Duration::from_micros(round_trip_us * 2);
+        state.leases.take_early(tenant, charge, within, now);
+    }
 }
 
 /// Lets the link ask the gates of the home that a rulebook names.

@@ -62,6 +62,8 @@ pub struct GateParts {
     pub(crate) meters: Meters,
     /// The duration of the calls of Redis.
     pub(crate) round_trip: RoundTrip,
+    /// The duration of the calls of the home region.
+    pub(crate) home_round_trip: RoundTrip,
     /// The checks of the last heartbeats.
     pub(crate) traffic: Traffic,
     /// Whether Redis evicts counters.
@@ -127,6 +129,7 @@ impl GateState {
             heavy_matching: HeavyMatching::new(),
             meters: Meters::new(),
             round_trip: RoundTrip::default(),
+            home_round_trip: RoundTrip::default(),
             traffic: Traffic::default(),
             eviction: EvictionPolicy::default(),
             unreadable: UnreadableKeys::default(),

@@ -5,9 +5,9 @@ use weir_domain::decide::Decision;
 use weir_domain::reservation::Settlement;
 use weir_domain::time::Micros;
 use weir_redis::error::RedisError;
-use weir_redis::limiter::{Answer, FirstAnswer};
+use weir_redis::limiter::{Answer, FirstAnswer, WindowUnits};
 
-/// The answer to one check.
+/// The answer to one check, or to other work.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerMessage {
@@ -19,6 +19,12 @@ pub enum AnswerMessage {
     Unreadable(String),
     /// The window of the returned units is over.
     WindowOver,
+    /// The number of counters that were reset.
+    Reset(u64),
+    /// The stored units of a window: the times at which they were read and last taken, and their number.
+    Units(Option<(u64, u64, u64)>),
+    /// The version was announced.
+    Announced,
     /// Nothing was decided. `possibly_run` is whether Redis possibly ran the check.
     Failed {
         possibly_run: bool,
@@ -36,6 +42,8 @@ pub enum SettlementMessage {
     Released(u64, u64),
     Leased(u64),
 }
+
+const OTHER_WORK: RedisError = RedisError::BadReply("an answer to other work");
 
 impl AnswerMessage {
     /// The message of what the limiter returned.
@@ -76,7 +84,34 @@ impl AnswerMessage {
             Self::WindowOver => return Err(RedisError::WindowOver),
             Self::Failed { possibly_run: true } => return Err(RedisError::Timeout),
             Self::Failed { possibly_run: false } => return Err(RedisError::Away),
+            Self::Reset(_) | Self::Units(_) | Self::Announced => return Err(OTHER_WORK),
         })
+    }
+
+    /// The answer to a reset.
+    pub fn into_reset(self) -> Result<u64, RedisError> {
+        match self {
+            Self::Reset(counters) => Ok(counters),
+            other => Err(other.into_result().err().unwrap_or(OTHER_WORK)),
+        }
+    }
+
+    /// The message of the units of a window.
+    pub fn of_units(units: Option<WindowUnits>) -> Self {
+        Self::Units(units.map(|units| (units.read_at.0, units.taken_at.0, units.taken)))
+    }
+
+    /// The answer to a read of windows.
+    pub fn into_units(self) -> Result<Option<WindowUnits>, RedisError> {
+        let known = |(read_at, taken_at, taken)| WindowUnits {
+            read_at: Micros(read_at),
+            taken_at: Micros(taken_at),
+            taken,
+        };
+        match self {
+            Self::Units(units) => Ok(units.map(known)),
+            other => Err(other.into_result().err().unwrap_or(OTHER_WORK)),
+        }
     }
 }
 

@@ -7,12 +7,14 @@
 //! - `seen` recognises a call that arrives a second time.
 //! - `message` is a call in JSON: checks as a gate sends them to its limiter, with names instead of limits. `operation` and `answer` are
 //!   parts of it, and `bits` writes numbers of 128 bits.
-//! - `link` sends checks to the home: all that wait in one call, several calls in flight.
+//! - `link` sends checks to the gates of a region: all that wait in one call, several calls in flight. `links` are those of a control
+//!   plane to all regions.
 
 mod answer;
 mod bits;
 mod key;
 mod link;
+mod links;
 mod message;
 mod operation;
 mod seen;
@@ -21,9 +23,10 @@ pub use answer::AnswerMessage;
 pub use bits::Bits;
 pub use key::{InvalidRegionKey, RegionKey, RegionKeys};
 pub use link::{Link, LinkSettings};
+pub use links::{RegionLink, RegionLinks};
 pub use message::{
-    CALL_BYTES_MAX, CHECKS_PER_CALL_MAX, Call, CallAnswer, CheckMessage, IdempotencyMessage,
-    KnownCheck, Unknown, Work,
+    CALL_BYTES_MAX, CHECKS_PER_CALL_MAX, Call, CallAnswer, CheckMessage, CounterMessage,
+    IdempotencyMessage, KnownCheck, Unknown, Work,
 };
 pub use seen::SeenCalls;
 

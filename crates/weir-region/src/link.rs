@@ -1,4 +1,4 @@
-//! The link from a gate to the home region.
+//! A link to the gates of a region: from another gate to the home, or from a control plane to each region.
 //!
 //! While a call is on its way, further checks wait, and the next call carries all of them. Several calls are in flight, because
 //! the way is long. A gate of the home that does not answer rests; while all rest, checks fail at once.
@@ -21,7 +21,7 @@ use crate::bits::Bits;
 use crate::message::{CALL_BYTES_MAX, CHECKS_PER_CALL_MAX, Call, CallAnswer, Work};
 use crate::{PATH, RegionKeys, SIGNATURE_HEADER};
 
-/// The link of one gate to the home. Cheap to clone.
+/// The link of one process to a region. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Link {
     queue: mpsc::Sender<QueuedWork>,
@@ -29,12 +29,13 @@ pub struct Link {
 }
 
 /// The settings of a link.
+#[derive(Clone)]
 pub struct LinkSettings {
-    /// The longest wait for the home.
+    /// The longest wait for the region.
     pub budget: Duration,
     /// The keys of calls.
     pub keys: RegionKeys,
-    /// The clock of this gate.
+    /// The clock of this process.
     pub clock: Clock,
     /// Fills a slice with random bytes.
     pub random: fn(&mut [u8]),
@@ -51,7 +52,7 @@ struct Shared {
     calls: AtomicU64,
 }
 
-/// A gate of the home.
+/// A gate of the region.
 #[derive(Debug, Clone)]
 struct Gate {
     address: String,
@@ -108,23 +109,23 @@ impl Link {
         Ok((link, task))
     }
 
-    /// Sets the addresses of the home's gates.
+    /// Sets the addresses of the region's gates.
     pub fn set_gates(&self, addresses: &[String]) {
         let mut gates = self.shared.gates();
         let known = std::mem::take(&mut *gates);
         let gate = |address: &String| {
-            let run = known.iter().find(|gate| gate.address == *address).and_then(|gate| gate.run);
-            Gate { address: address.clone(), run, failed: false }
+            let known = known.iter().find(|gate| gate.address == *address).cloned();
+            known.unwrap_or_else(|| Gate { address: address.clone(), run: None, failed: false })
         };
         gates.extend(addresses.iter().map(gate));
     }
 
-    /// Whether a gate of the home answers.
+    /// Whether a gate of the region answers.
     pub fn up(&self) -> bool {
         self.shared.gates().iter().any(|gate| gate.run.is_some())
     }
 
-    /// Lets the home do work. Never waits longer than the budget, or `wait_max` if that is shorter.
+    /// Lets the region do work. Never waits longer than the budget, or `wait_max` if that is shorter.
     pub async fn ask(
         &self,
         work: Work,
@@ -180,9 +181,11 @@ impl Shared {
         let mut gates = self.gates();
         let Some(gate) = gates.iter_mut().find(|gate| gate.address == address) else { return };
         match &found {
-            Ok(_) if gate.run.is_none() => tracing::info!(address, "a gate of the home answers"),
+            Ok(_) if gate.run.is_none() => {
+                tracing::info!(address, "a gate of another region answers")
+            }
             Err(reason) if gate.run.is_some() || !gate.failed => {
-                tracing::warn!(address, reason, "a gate of the home does not answer");
+                tracing::warn!(address, reason, "a gate of another region does not answer");
             }
             _ => {}
         }

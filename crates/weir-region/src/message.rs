@@ -17,7 +17,7 @@ use weir_domain::matching::LIMITS_PER_CHECK_MAX;
 use weir_domain::rulebook::TenantRules;
 use weir_domain::spread::SpreadKey;
 use weir_domain::subject::SubjectKey;
-use weir_redis::limiter::{Idempotency, ScriptCheck};
+use weir_redis::limiter::{Idempotency, ScriptCheck, WindowCounter};
 
 use crate::answer::AnswerMessage;
 use crate::bits::Bits;
@@ -58,6 +58,23 @@ pub enum Work {
     GiveBack(u64, Vec<CheckMessage>),
     /// Replace the recorded answer to an idempotency key by that of a denial, which charged only these rules.
     RecordDenial { tenant: Bits, namespace: String, key: IdempotencyMessage, charged: Vec<Bits> },
+    /// Reset the counters of a check's only rule, in this region.
+    Reset(Vec<CheckMessage>),
+    /// Read the stored units of windows of a tenant, in this region.
+    WindowUnits(Bits, Vec<CounterMessage>),
+    /// Announce a version of the rulebook to the gates of this region.
+    Announce(u64),
+}
+
+/// The counter of a window or quota.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CounterMessage {
+    namespace: String,
+    spread: u64,
+    subject: Bits,
+    rule: Bits,
+    slot: u16,
 }
 
 /// The answer to a call.
@@ -66,7 +83,7 @@ pub enum Work {
 pub struct CallAnswer {
     /// The run of the gate that answers.
     pub from: Bits,
-    /// Whether it did the work: it was the gate that the call was for, and its region is the home.
+    /// Whether it did the work: it was the gate that the call was for, and its region is the home if the work is for that.
     pub done: bool,
     /// The answers, one for each check of the work, in order.
     pub answers: Vec<Vec<AnswerMessage>>,
@@ -134,8 +151,18 @@ impl Work {
     /// The number of checks, for each of which there is an answer.
     pub fn len(&self) -> usize {
         match self {
-            Self::Check(checks) | Self::GiveBack(_, checks) => checks.len(),
-            Self::RecordDenial { .. } => 1,
+            Self::Check(checks) | Self::GiveBack(_, checks) | Self::Reset(checks) => checks.len(),
+            Self::WindowUnits(_, counters) => counters.len(),
+            Self::RecordDenial { .. } | Self::Announce(_) => 1,
+        }
+    }
+
+    /// Whether only the home may do it. Control planes read and reset the counters of each region.
+    pub fn is_for_home(&self) -> bool {
+        match self {
+            Self::Check(checks) => !checks.iter().all(CheckMessage::inspects),
+            Self::GiveBack(..) | Self::RecordDenial { .. } => true,
+            Self::Reset(_) | Self::WindowUnits(..) | Self::Announce(_) => false,
         }
     }
 
@@ -165,13 +192,21 @@ impl CheckMessage {
         TenantId::from_u128(self.tenant.0)
     }
 
-    /// The check with the rules of the tenant.
+    fn inspects(&self) -> bool {
+        matches!(self.operation, OperationMessage::Inspect)
+    }
+
+    /// The check with the rules of the tenant. Rules that hold in each region alone can only be inspected.
     pub fn known(self, tenant: &TenantRules) -> Result<KnownCheck, Unknown> {
         if self.rules.len() > LIMITS_PER_CHECK_MAX {
             return Err(Unknown);
         }
         let rules: Vec<_> =
             self.rules.iter().map(|rule| rule.known(tenant)).collect::<Result<_, _>>()?;
+        let is_world = |charge: &RuleCharge| charge.active.rule.reach() == Reach::World;
+        if !(self.inspects() || rules.iter().all(is_world)) {
+            return Err(Unknown);
+        }
         let limits: usize = rules.iter().map(|charge| charge.limits().len()).sum();
         let spread = rules.first().map(|charge| charge.spread);
         let fits = limits <= LIMITS_PER_CHECK_MAX
@@ -199,7 +234,37 @@ impl CheckMessage {
     }
 }
 
+impl CounterMessage {
+    /// The message of a counter.
+    pub fn new(counter: &WindowCounter<'_>) -> Self {
+        Self {
+            namespace: counter.namespace.to_owned(),
+            spread: counter.spread.to_u64(),
+            subject: Bits(counter.subject.0),
+            rule: Bits(counter.rule.to_u128()),
+            slot: counter.slot,
+        }
+    }
+
+    /// The counter for the limiter.
+    pub fn counter(&self) -> WindowCounter<'_> {
+        WindowCounter {
+            namespace: &self.namespace,
+            spread: SpreadKey::from_u64(self.spread),
+            subject: SubjectKey(self.subject.0),
+            rule: RuleId::from_u128(self.rule.0),
+            slot: self.slot,
+        }
+    }
+}
+
 impl KnownCheck {
+    /// The charge of a check with one rule.
+    pub fn charge(&self) -> Option<&RuleCharge> {
+        let [charge] = self.rules.as_slice() else { return None };
+        Some(charge)
+    }
+
     /// The check for the limiter.
     pub fn call(&self) -> ScriptCheck<'_> {
         ScriptCheck {
@@ -232,9 +297,6 @@ impl ChargeMessage {
 
     fn known(&self, tenant: &TenantRules) -> Result<RuleCharge, Unknown> {
         let active = tenant.rule(RuleId::from_u128(self.rule.0)).ok_or(Unknown)?;
-        if active.rule.reach() != Reach::World {
-            return Err(Unknown);
-        }
         let subject = SubjectKey(self.subject.0);
         let spread = SpreadKey::from_u64(self.spread);
         let mut charge = RuleCharge::new(active.clone(), subject, spread);

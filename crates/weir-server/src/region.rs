@@ -1,14 +1,20 @@
-//! The region of a gate: its link to the home, and the internal listener on which gates of other regions ask it.
+//! The region of a gate: its link to the home, and the internal listener on which gates of other regions ask it. The links of a
+//! control plane to all regions.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use tokio::net::TcpListener;
+use tokio::time::MissedTickBehavior;
+use tokio_util::sync::CancellationToken;
+use weir_domain::regions::Regions;
 use weir_gate::GateState;
 use weir_http::plane::{Plane, PlaneSettings};
 use weir_http::serve::{ListenerMeters, ServeSettings, serve};
-use weir_region::{Link, LinkSettings};
+use weir_redis::Client;
+use weir_redis::signal::Signal;
+use weir_region::{Link, LinkSettings, RegionLinks};
 use weir_store::Store;
 use weir_wire::regions::RegionsBody;
 
@@ -18,6 +24,8 @@ use crate::{certificate, edge};
 
 /// The pause between two reads of the registry while Postgres is unavailable.
 const COMPARE_EVERY: Duration = Duration::from_secs(1);
+/// The interval at which a control plane reads the registry.
+const FOLLOW_EVERY: Duration = Duration::from_secs(2);
 /// The deadline of a call, body included.
 const CALL_DEADLINE: Duration = Duration::from_secs(15);
 
@@ -46,9 +54,32 @@ pub fn compare(store: Store, region: Option<String>, running: &Running) {
     });
 }
 
+/// Links all registered regions, and follows the registry until the process stops.
+pub async fn follow(store: Store, links: Arc<RegionLinks>, stop: CancellationToken) {
+    let mut known = Regions::default();
+    let mut every = tokio::time::interval(FOLLOW_EVERY);
+    every.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            _ = every.tick() => {}
+        }
+        // Without Postgres the links stay as they are.
+        let Ok(text) = store.regions().await else { continue };
+        let read =
+            serde_json::from_str::<RegionsBody>(&text).ok().and_then(|body| body.parse().ok());
+        let Some(regions) = read.filter(|regions| *regions != known) else { continue };
+        if let Err(error) = links.set(&regions) {
+            tracing::warn!(%error, "could not prepare calls to the regions");
+        }
+        known = regions;
+    }
+}
+
 /// Starts the link to the home region, and the internal listener on which gates of other regions ask this one.
 pub fn start(
     state: &GateState,
+    redis: Client,
     region: RegionSettings,
     internal: TcpListener,
     run: u128,
@@ -68,7 +99,9 @@ pub fn start(
     running.spawn_with_handles("link to the home region", calls);
     let address = internal.local_addr().context("read the own address")?;
     tracing::info!(%address, region = region.name, "listening for other regions");
-    let router = weir_gate::internal_router(state.clone(), region.keys, run);
+    let (signal, announcer) = Signal::new(redis, running.drained.clone());
+    running.spawn_with_handles("announcer of rulebooks in the region", announcer);
+    let router = weir_gate::internal_router(state.clone(), region.keys, run, signal);
     let request_ids = edge::request_ids();
     let plane_settings = PlaneSettings { request_ids, request_deadline: Some(CALL_DEADLINE) };
     let plane = Plane::new(router, plane_settings).for_proxies();

@@ -23,6 +23,7 @@ use weir_redis::deferred::DeferredJobs;
 use weir_redis::limiter::{Limiter, LimiterSettings};
 use weir_redis::placement::LAYOUT;
 use weir_redis::signal::Signal;
+use weir_region::{LinkSettings, RegionKeys, RegionLinks};
 use weir_store::{Role, Store, StoreError};
 use weir_trace::{TraceSettings, Traces};
 use weir_webhook::{Sealing, Sender};
@@ -182,9 +183,23 @@ pub fn start_control(
         running.spawn("mail", outbox.deliver(Arc::clone(&relay), running.stop.clone()));
         MailParts { mailer, relay, dashboard_url: mail.dashboard_url }
     });
+    let keys =
+        weir_control::region_keys(&settings.signing_keys).context("read the signing keys")?;
+    let regions = Arc::new(RegionLinks::new(
+        LinkSettings {
+            budget: TESTER_BUDGET,
+            keys: RegionKeys::new(&keys).context("a control plane has a signing key")?,
+            clock: edge::clock(),
+            random: edge::fill_random,
+        },
+        drained(),
+    ));
+    let following = region::follow(store.clone(), Arc::clone(&regions), running.stop.clone());
+    running.spawn("registry of regions", following);
     let state = ControlState::new(ControlParts {
         store,
         signal,
+        regions,
         auth: Authentication {
             tokens: AccessTokens::new(&settings.signing_keys).context("read the signing keys")?,
             passwords: Passwords::new(edge::random_bytes()),
@@ -269,7 +284,8 @@ pub fn start_gate(
     let region = settings.region.as_ref().map(|region| region.name.clone());
     region::compare(store.clone(), region, running);
     if let (Some(region), Some(internal)) = (settings.region, internal) {
-        region::start(&state, region, internal, boot_id, &settings.listener, running)?;
+        let redis = redis.clone();
+        region::start(&state, redis, region, internal, boot_id, &settings.listener, running)?;
     }
     if let Some(settings) = settings.decisions {
         export_decisions(&state, settings, running);

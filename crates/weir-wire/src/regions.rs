@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use weir_domain::regions::{Region, Regions};
 
+use crate::check::LimitAnswer;
 use crate::problem::FieldProblem;
 
 /// The regions of an installation. Without regions, all gates share one Redis.
@@ -26,6 +27,16 @@ pub struct RegionBody {
     pub name: String,
     /// The addresses of the internal listeners of its gates, such as `https://gate-1.eu.example.com:8443`; at most 255 bytes each.
     pub gates: Vec<String>,
+}
+
+/// The state of a rule's limits in one region.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct RegionLimits {
+    /// The name of the region.
+    pub region: String,
+    /// The state of the limits there.
+    pub limits: Vec<LimitAnswer>,
 }
 
 impl RegionsBody {

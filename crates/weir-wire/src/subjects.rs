@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::check::LimitAnswer;
 use crate::counted::CountedBody;
 use crate::overrides::OverrideAnswer;
+use crate::regions::RegionLimits;
 use crate::stats::DenialEntry;
 use crate::time::DateTime;
 use crate::words::{Action, Mode};
@@ -118,6 +119,10 @@ pub struct SubjectOfRule {
     /// The present state of the limits, those of the override if it has limits. A limit that denies with units left blocks the
     /// subject, by `block_ms` of its rule, for `retry_after_ms`. If Redis did not answer, `remaining` and `reset_after_ms` are null.
     pub limits: Vec<LimitAnswer>,
+    /// The limits in each region, if the rule is counted in several; `limits` is then the region where least is left. Left out
+    /// otherwise. If a region did not answer, `remaining` and `reset_after_ms` are null.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub regions: Vec<RegionLimits>,
 }
 
 /// `POST /tenants/{tenant}/subjects/raise`

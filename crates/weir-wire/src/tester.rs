@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::check::LimitAnswer;
+use crate::regions::RegionLimits;
 use crate::rules::ConditionBody;
 use crate::words::{Action, Mode};
 
@@ -52,6 +53,10 @@ pub struct TestedRule {
     pub would_pass: bool,
     /// The present state of its limits.
     pub limits: Vec<LimitAnswer>,
+    /// The limits in each region, if the rule is counted in several; `limits` is then the region where least is left. Left out
+    /// otherwise. If a region did not answer, `remaining` and `reset_after_ms` are null.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub regions: Vec<RegionLimits>,
 }
 
 /// A condition that does not hold.
@@ -116,6 +121,10 @@ pub struct InspectedSubject {
     pub action: Action,
     /// The present state of the limits: those of the override, if it has limits.
     pub limits: Vec<LimitAnswer>,
+    /// The limits in each region, if the rule is counted in several; `limits` is then the region where least is left. Left out
+    /// otherwise. If a region did not answer, `remaining` and `reset_after_ms` are null.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub regions: Vec<RegionLimits>,
 }
 
 /// The most subjects of one inspection.

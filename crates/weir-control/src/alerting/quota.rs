@@ -22,7 +22,7 @@ use crate::alerting::finding::Finding;
 use crate::alerting::message::{AlertName, QuotaReached, RuleName, WebhookMessage};
 use crate::error::ControlError;
 use crate::rule_service::{
-    active_rule, charge_of, inspect, override_digests, spread_by, subject_of,
+    Inspected, active_rule, charge_of, inspect, override_digests, spread_by, subject_of,
 };
 use crate::state::ControlState;
 
@@ -70,20 +70,19 @@ pub(super) async fn findings(
     let rule = active_rule(&row, &overrides)?;
     let limited: Vec<LimitedSubject> =
         subjects.into_iter().filter_map(|subject| charge(&rule, &row, subject, now)).collect();
-    let parts = limited.iter().map(|limited| std::slice::from_ref(&limited.charge));
-    let inspected =
-        inspect(&control.limiter, alert.tenant_id, rule.rule.namespace(), 1, parts).await?;
+    let charges = limited.iter().map(|limited| &limited.charge);
+    let inspected = inspect(control, alert.tenant_id, rule.rule.namespace(), 1, charges).await;
     let mut findings = Vec::new();
-    for (limited, (decided, decisions)) in limited.iter().zip(&inspected) {
+    for (limited, inspected) in limited.iter().zip(inspected) {
+        let Inspected { at: decided, decisions, .. } = inspected?;
         for (limit, decision) in limited.charge.limits().iter().zip(decisions) {
             let Algorithm::Quota(quota) = &limit.algorithm else { continue };
             // After its end, a quota has nothing left, whatever was used.
-            if calendar::bounds(quota, *decided).limit == 0 {
+            if calendar::bounds(quota, decided).limit == 0 {
                 continue;
             }
             let used = quota.limit().saturating_sub(decision.remaining);
             let slot = limit.slot;
-            let decided = *decided;
             let subject = &limited.subject;
             let level = Level { subject, quota, slot, used, decided };
             findings.extend(finding(alert, &row, thresholds_percent, &level));

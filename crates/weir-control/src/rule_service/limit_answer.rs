@@ -9,9 +9,41 @@ use weir_domain::rulebook::ActiveRule;
 use weir_domain::time::Micros;
 use weir_wire::check::LimitAnswer;
 use weir_wire::limits::AlgorithmName;
+use weir_wire::regions::RegionLimits;
+
+use super::counters::{Inspected, InspectedRegion};
+
+/// The decisions of a rule's limits, in JSON. `decided` is the time of the inspection.
+pub(crate) fn limit_answers(
+    active: &ActiveRule,
+    limits: &[Limit],
+    decisions: &[Decision],
+    decided: Micros,
+) -> Vec<LimitAnswer> {
+    let pairs = limits.iter().zip(decisions);
+    pairs.map(|(limit, decision)| limit_answer(active, limit, *decision, decided)).collect()
+}
+
+/// The limits of a rule in each region in which it is counted, in JSON.
+pub(crate) fn region_limits(
+    active: &ActiveRule,
+    limits: &[Limit],
+    inspected: &Inspected,
+) -> Vec<RegionLimits> {
+    let at = inspected.at;
+    let unread = || limits.iter().map(|limit| unread_limit_answer(active, limit, at)).collect();
+    let of_region = |of: &InspectedRegion| RegionLimits {
+        region: of.region.to_string(),
+        limits: match &of.decisions {
+            Some(decisions) => limit_answers(active, limits, decisions, at),
+            None => unread(),
+        },
+    };
+    inspected.regions.iter().map(of_region).collect()
+}
 
 /// The decision of one limit of a rule, in JSON. `decided` is the time of the inspection.
-pub(crate) fn limit_answer(
+fn limit_answer(
     active: &ActiveRule,
     limit: &Limit,
     decision: Decision,

@@ -12,13 +12,14 @@ use weir_domain::rulebook::ActiveRule;
 use weir_domain::spread::SpreadBy;
 use weir_domain::time::{Micros, Timestamp};
 use weir_http::problem::Problem;
-use weir_redis::limiter::Limiter;
 use weir_wire::check::LimitAnswer;
+use weir_wire::regions::RegionLimits;
 
 use super::active::charge_of;
 use super::counters::{CountersError, inspect};
-use super::limit_answer::{limit_answer, unread_limit_answer};
+use super::limit_answer::{limit_answers, region_limits, unread_limit_answer};
 use super::subject::subject_values;
+use crate::state::ControlState;
 
 /// A subject of a rule, with the override that applies to it.
 #[derive(Debug)]
@@ -80,27 +81,37 @@ impl RuleSubject {
     }
 }
 
+/// The present state of the limits of a subject.
+#[derive(Debug, Default)]
+pub(crate) struct SubjectLimits {
+    /// The limits; those of the region where least is left, if the rule is counted in several.
+    pub(crate) limits: Vec<LimitAnswer>,
+    /// Those of each region, if the rule is counted in several.
+    pub(crate) regions: Vec<RegionLimits>,
+}
+
 /// Returns for each subject the present state of its limits. The subjects are of rules of one namespace. A subject without
 /// limits has an empty list.
 pub(crate) async fn limits_of(
-    limiter: &Limiter,
+    control: &ControlState,
     tenant: TenantId,
     namespace: &str,
     subjects: &[RuleSubject],
-) -> Result<Vec<Vec<LimitAnswer>>, CountersError> {
+) -> Vec<Result<SubjectLimits, CountersError>> {
     let charges: Vec<_> = subjects.iter().map(RuleSubject::charge).collect();
-    let parts = charges.iter().flatten().map(std::slice::from_ref);
-    let mut inspected = inspect(limiter, tenant, namespace, 1, parts).await?.into_iter();
-    let mut states = Vec::with_capacity(subjects.len());
-    for (subject, charge) in subjects.iter().zip(&charges) {
-        let of_limits = charge.as_ref().and_then(|charge| Some((charge, inspected.next()?)));
-        let limits = of_limits.map(|(charge, (decided, decisions))| {
-            let pairs = charge.limits().iter().zip(decisions);
-            let answer =
-                |(limit, decision)| limit_answer(&subject.active, limit, decision, decided);
-            pairs.map(answer).collect()
-        });
-        states.push(limits.unwrap_or_default());
-    }
-    Ok(states)
+    let charged = charges.iter().flatten();
+    let mut inspected = inspect(control, tenant, namespace, 1, charged).await.into_iter();
+    let of_subject = |(subject, charge): (&RuleSubject, &Option<RuleCharge>)| {
+        let Some((charge, inspected)) =
+            charge.as_ref().and_then(|charge| Some((charge, inspected.next()?)))
+        else {
+            return Ok(SubjectLimits::default());
+        };
+        let (inspected, active, limits) = (inspected?, &subject.active, charge.limits());
+        Ok(SubjectLimits {
+            limits: limit_answers(active, limits, &inspected.decisions, inspected.at),
+            regions: region_limits(active, limits, &inspected),
+        })
+    };
+    subjects.iter().zip(&charges).map(of_subject).collect()
 }

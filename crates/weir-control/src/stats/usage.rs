@@ -13,9 +13,8 @@ use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use utoipa::IntoParams;
-use weir_domain::algorithm::Algorithm;
+use weir_domain::algorithm::{Algorithm, Quota};
 use weir_domain::calendar;
-use weir_domain::decide::Decision;
 use weir_domain::time::{Micros, Timestamp};
 use weir_http::json::Json;
 use weir_http::params::Query;
@@ -32,7 +31,7 @@ use crate::days;
 use crate::error::ControlError;
 use crate::listing::{List, ListQuery};
 use crate::names;
-use crate::rule_service::inspect;
+use crate::rule_service::{Inspected, inspect};
 use crate::state::ControlState;
 
 /// The filter and page of the usage.
@@ -149,27 +148,29 @@ async fn used(
     let Some(row) = counted.first().map(|counted| &rules[counted.rule]) else {
         return Ok(Vec::new());
     };
-    let parts = charges.iter().map(|(_, charge)| std::slice::from_ref(charge));
-    let read = inspect(&control.limiter, row.tenant_id, &row.namespace, 1, parts).await?;
-    let entries = charges.iter().zip(read).flat_map(|((counted, charge), (decided, decisions))| {
-        let limits = charge.limits().iter().zip(decisions);
-        limits.filter_map(move |(limit, decision)| {
-            entry(&rules[counted.rule], counted, &limit.algorithm, decision, decided)
-        })
-    });
-    Ok(entries.collect())
+    let of_charges = charges.iter().map(|(_, charge)| charge);
+    let read = inspect(control, row.tenant_id, &row.namespace, 1, of_charges).await;
+    let mut entries = Vec::new();
+    for ((counted, charge), inspected) in charges.iter().zip(read) {
+        let inspected = inspected?;
+        for (at, limit) in charge.limits().iter().enumerate() {
+            let Algorithm::Quota(quota) = &limit.algorithm else { continue };
+            let used = inspected.used(at, quota.limit())?;
+            entries.extend(entry(&rules[counted.rule], counted, quota, used, &inspected));
+        }
+    }
+    Ok(entries)
 }
 
-/// The entry of one limit, if it is a quota.
+/// The entry of one quota. `None` after its end.
 fn entry(
     row: &RuleRow,
     counted: &Counted,
-    algorithm: &Algorithm,
-    decision: Decision,
-    decided: Micros,
+    quota: &Quota,
+    used: u64,
+    inspected: &Inspected,
 ) -> Option<QuotaUsage> {
-    let Algorithm::Quota(quota) = algorithm else { return None };
-    let periods = calendar::bounds(quota, decided);
+    let periods = calendar::bounds(quota, inspected.at);
     // After its end, a quota has nothing left, whatever was used.
     if periods.limit == 0 {
         return None;
@@ -185,8 +186,8 @@ fn entry(
         period: quota.calendar().period.into(),
         from: bound(1),
         to: bound(2),
-        used: quota.limit().saturating_sub(decision.remaining),
-        limit: quota.limit(),
+        used,
+        limit: quota.limit().saturating_mul(inspected.places()),
         overage: None,
         counted_until: None,
         denied: counted.denied,

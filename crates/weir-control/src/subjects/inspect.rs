@@ -14,7 +14,6 @@ use weir_domain::subject::shown_value;
 use weir_http::json::Json;
 use weir_http::problem::Problem;
 use weir_store::{DenialFilter, OverrideRow, Page, RuleRow};
-use weir_wire::check::LimitAnswer;
 use weir_wire::problem::FieldProblem;
 use weir_wire::subjects::{
     InspectSubjectAnswer, InspectSubjectBody, SUBJECT_DENIALS_MAX, SUBJECT_RULES_MAX, SubjectOfRule,
@@ -24,8 +23,8 @@ use crate::actor::{By, InNamespaces, Viewer};
 use crate::error::ControlError;
 use crate::overrides::override_answer;
 use crate::rule_service::{
-    CheckedRule, CountersError, RuleSubject, active_rule, limits_of, spread_by, subject_digest,
-    subject_values,
+    CheckedRule, CountersError, RuleSubject, SubjectLimits, active_rule, limits_of, spread_by,
+    subject_digest, subject_values,
 };
 use crate::state::ControlState;
 use crate::stats::denials::entry;
@@ -163,13 +162,14 @@ pub(crate) async fn of_namespace(
     };
     let subjects = rows.iter().map(subject).collect::<Result<Vec<_>, _>>()?;
     let namespace = &rows[0].namespace;
-    let limits = match limits_of(&control.limiter, tenant_id, namespace, &subjects).await {
-        Err(CountersError::Unavailable(_)) => {
-            subjects.iter().map(|subject| subject.unread_limits(now)).collect()
-        }
-        read => read?,
-    };
-    let state = |(subject, limits): (RuleSubject, Vec<LimitAnswer>)| {
+    let limits = limits_of(control, tenant_id, namespace, &subjects).await;
+    let state = |(subject, limits): (RuleSubject, Result<SubjectLimits, _>)| {
+        let SubjectLimits { limits, regions } = match limits {
+            Err(CountersError::Unavailable(_)) => {
+                SubjectLimits { limits: subject.unread_limits(now), regions: Vec::new() }
+            }
+            read => read?,
+        };
         let exception = subject.override_id().and_then(|id| by_id.get(&id));
         let ActiveRule { id, rule, .. } = &*subject.active;
         Ok(SubjectOfRule {
@@ -182,6 +182,7 @@ pub(crate) async fn of_namespace(
             exception: exception.map(|row| override_answer(row)).transpose()?,
             subject: subject.subject,
             limits,
+            regions,
         })
     };
     subjects.into_iter().zip(limits).map(state).collect()

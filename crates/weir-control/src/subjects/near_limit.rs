@@ -163,8 +163,9 @@ async fn of_namespace(
         }));
     }
     let (tenant, namespace) = (rows[0].tenant_id, &rows[0].namespace);
-    let limits = limits_of(&control.limiter, tenant, namespace, &inspected).await?;
-    Ok(inspected.into_iter().zip(limits).collect())
+    let limits = limits_of(control, tenant, namespace, &inspected).await;
+    let both = inspected.into_iter().zip(limits);
+    both.map(|(subject, limits)| Ok((subject, limits?.limits))).collect()
 }
 
 /// The limit of which the greatest share is used, with the share in millionths. `None` if it is less than `percent`.

@@ -39,12 +39,14 @@ pub(crate) async fn inspect(
     let subjects = subjects.collect::<Result<Vec<_>, _>>()?;
     let tenant = caller.tenant_id;
     let namespace = rule.rule.namespace();
-    let limits = limits_of(&control.limiter, tenant, namespace, &subjects).await?;
+    let limits = limits_of(&control, tenant, namespace, &subjects).await;
+    let limits = limits.into_iter().collect::<Result<Vec<_>, _>>()?;
     let data = subjects.into_iter().zip(limits).map(|(subject, limits)| InspectedSubject {
         action: subject.action().into(),
         override_id: subject.override_id().map(|id| id.to_string()),
         subject: subject.subject,
-        limits,
+        limits: limits.limits,
+        regions: limits.regions,
     });
     Ok(Json(InspectAnswer { data: data.collect() }))
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use weir_domain::decide::Decision;
+use weir_domain::charge::RuleCharge;
 use weir_domain::draft::{Action, Mode};
 use weir_domain::matching::{RuleMatch, match_rule_of};
 use weir_domain::overrides::{Active, Effect};
@@ -13,7 +13,7 @@ use weir_domain::spread::SpreadBy;
 use weir_domain::time::{Micros, Timestamp};
 use weir_wire::tester::{FailedCondition, TestedRule};
 
-use crate::rule_service::limit_answer;
+use crate::rule_service::{Inspected, limit_answers, region_limits};
 
 /// One rule, and its match with a request.
 #[derive(Debug)]
@@ -53,29 +53,36 @@ impl MatchedRule {
         allows && self.active.rule.action() == Action::Allow
     }
 
-    /// Whether the rule would allow the request. `decisions` are those of its limits.
-    pub(crate) fn passes(&self, decisions: &[Decision]) -> bool {
+    /// The charge of the request, if limits apply to it.
+    pub(crate) fn charge(&self) -> Option<&RuleCharge> {
+        match &self.rule_match {
+            RuleMatch::Charged(charge) => Some(charge),
+            _ => None,
+        }
+    }
+
+    /// Whether the rule would allow the request. `inspected` is the state of its limits.
+    pub(crate) fn passes(&self, inspected: Option<&Inspected>) -> bool {
         match self.rule_match {
             RuleMatch::Passes(Effect::Deny, _) => false,
-            RuleMatch::Charged(_) => decisions.iter().all(|decision| decision.allowed),
+            RuleMatch::Charged(_) => inspected.is_some_and(|inspected| {
+                inspected.decisions.iter().all(|decision| decision.allowed)
+            }),
             _ => true,
         }
     }
 
-    /// The rule in JSON. `decided` is the time of the inspection.
+    /// The rule in JSON.
     pub(crate) fn answer(
         &self,
         request: &Request,
-        decisions: &[Decision],
-        decided: Micros,
+        inspected: Option<&Inspected>,
+        now: Micros,
     ) -> TestedRule {
         let rule = &self.active.rule;
-        let exception = self.exception(request, decided.timestamp());
-        let limits = match &self.rule_match {
-            RuleMatch::Charged(charge) => charge.limits(),
-            _ => &[],
-        };
-        let limits = limits.iter().zip(decisions);
+        let at = inspected.map_or(now, |inspected| inspected.at);
+        let exception = self.exception(request, at.timestamp());
+        let of_limits = self.charge().map(RuleCharge::limits).zip(inspected);
         let subject = || {
             let values = rule.subject_values(|name| request.attribute(name)).ok()?;
             let names = rule.count_by().iter().map(|counted| counted.attribute.clone());
@@ -94,16 +101,16 @@ impl MatchedRule {
                 _ => None,
             },
             is_inactive: matches!(self.rule_match, RuleMatch::Inactive),
-            variant: match &self.rule_match {
-                RuleMatch::Charged(charge) => charge.variant_name().map(str::to_owned),
-                _ => None,
-            },
+            variant: self.charge().and_then(|charge| Some(charge.variant_name()?.to_owned())),
             subject: if matches { subject() } else { None },
             override_id: exception.map(|active| active.id.to_string()),
-            would_pass: self.passes(decisions),
-            limits: limits
-                .map(|(limit, decision)| limit_answer(&self.active, limit, *decision, decided))
-                .collect(),
+            would_pass: self.passes(inspected),
+            limits: of_limits.map_or_else(Vec::new, |(limits, inspected)| {
+                limit_answers(&self.active, limits, &inspected.decisions, inspected.at)
+            }),
+            regions: of_limits.map_or_else(Vec::new, |(limits, inspected)| {
+                region_limits(&self.active, limits, inspected)
+            }),
         }
     }
 

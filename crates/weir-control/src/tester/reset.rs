@@ -13,7 +13,9 @@ use crate::actor::{By, Editor, InNamespaces};
 use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::input::Input;
-use crate::rule_service::{CountersError, active_rule, charge_of, spread_by, subject_values};
+use crate::rule_service::{
+    active_rule, charge_of, reset as counters_reset, spread_by, subject_values,
+};
 use crate::state::ControlState;
 
 /// Reset the counters of one subject of a rule, as if it had never been checked.
@@ -32,14 +34,13 @@ pub(crate) async fn reset(
     let mut change = control.change("counters.reset_begin", caller, once).await?;
     let charge = charge(&mut change, &body).await?;
     let tenant = change.caller.tenant_id;
-    let namespace = charge.active.rule.namespace();
     let object = Object::new("rule", &charge.active.id);
     let requested = json!({ "subject": body.subject });
     change.audit("counters.reset_requested", object.clone(), None, Some(requested));
     let unknown = "the reset was begun and its result is unknown: inspect the counters, or reset them with another key";
     let intent = change.commit_intent(unknown.to_owned()).await?;
-    // No row is locked while this waits for Redis.
-    let result = control.limiter.reset(tenant, namespace, &charge).await;
+    // No row is locked while this waits for Redis, or for the regions.
+    let result = counters_reset(&control, tenant, &charge).await;
     let mut change = intent.resume("counters.reset").await?;
     match result {
         Ok(counters) => {
@@ -51,7 +52,7 @@ pub(crate) async fn reset(
             let after = json!({ "subject": body.subject });
             change.audit("counters.reset_failed", object, None, Some(after));
             change.commit_failure().await?;
-            Err(CountersError::from(error).into())
+            Err(error.into())
         }
     }
 }

@@ -3,11 +3,8 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use weir_domain::charge::RuleCharge;
-use weir_domain::decide::Decision;
 use weir_domain::draft::Mode;
-use weir_domain::limit::LIMITS_PER_RULE_MAX;
-use weir_domain::matching::{LIMITS_PER_CHECK_MAX, RuleMatch};
+use weir_domain::matching::RuleMatch;
 use weir_domain::request::Request;
 use weir_domain::rulebook::ActiveRule;
 use weir_domain::spread::SpreadBy;
@@ -19,7 +16,7 @@ use weir_wire::tester::TestAnswer;
 
 use crate::actor::{By, Caller, Editor, InNamespaces};
 use crate::error::ControlError;
-use crate::rule_service::{CheckedRule, active_rule, inspect, spread_by};
+use crate::rule_service::{CheckedRule, Inspected, active_rule, inspect, spread_by};
 use crate::state::ControlState;
 use crate::tester::matched_rule::MatchedRule;
 
@@ -41,8 +38,9 @@ pub(crate) async fn test(
     let now = control.clock.now();
     let matched: Vec<MatchedRule> =
         rules.into_iter().map(|rule| MatchedRule::new(rule, &spread_by, &request, now)).collect();
-    let (decided, decisions) = decisions(&control, &caller, &request, &matched).await?;
-    Ok(Json(answer(&request, &matched, &decisions, decided)))
+    let inspected = inspected(&control, &caller, &request, &matched).await?;
+    let now = Micros::from_ms(control.clock.now().as_millis_u64());
+    Ok(Json(answer(&request, &matched, &inspected, now)))
 }
 
 /// The rules of a namespace: enforced rules, then those in the modes report, shadow and off; the oldest first. With the attributes by
@@ -68,45 +66,30 @@ async fn rules(
     Ok((rules, rows.rules.first().map(spread_by).unwrap_or_default()))
 }
 
-/// The present decisions of the limits: the time of Redis, and one list of decisions for each matched rule.
-async fn decisions(
+/// The present state of the limits of each matched rule; `None` if it charges none.
+async fn inspected(
     control: &ControlState,
     caller: &Caller,
     request: &Request,
     matched: &[MatchedRule],
-) -> Result<(Micros, Vec<Vec<Decision>>), ControlError> {
-    let charge = |matched: &MatchedRule| match &matched.rule_match {
-        RuleMatch::Charged(charge) => Some(charge.clone()),
-        _ => None,
-    };
-    let charges: Vec<_> = matched.iter().map(charge).collect();
-    let charged: Vec<_> = charges.iter().flatten().cloned().collect();
-    // An inspection does not decide several rules together. Its parts are no larger than a check can be, and of one bucket.
-    let parts = charged.chunk_by(|one, other| one.spread == other.spread);
-    let parts = parts.flat_map(|part| part.chunks(LIMITS_PER_CHECK_MAX / LIMITS_PER_RULE_MAX));
-    let tenant = caller.tenant_id;
-    let namespace = request.namespace();
-    let inspected = inspect(&control.limiter, tenant, namespace, request.cost(), parts).await?;
-    let now = || Micros::from_ms(control.clock.now().as_millis_u64());
-    let decided = inspected.last().map_or_else(now, |(decided, _)| *decided);
-    let mut all = inspected.into_iter().flat_map(|(_, decisions)| decisions);
-    let limits =
-        |charge: &Option<RuleCharge>| charge.as_ref().map_or(0, |charge| charge.limits().len());
-    let lists = charges.iter().map(|charge| all.by_ref().take(limits(charge)).collect());
-    Ok((decided, lists.collect()))
+) -> Result<Vec<Option<Inspected>>, ControlError> {
+    let charged = matched.iter().filter_map(MatchedRule::charge);
+    let (tenant, namespace, cost) = (caller.tenant_id, request.namespace(), request.cost());
+    let mut all = inspect(control, tenant, namespace, cost, charged).await.into_iter();
+    let of_rule = |matched: &MatchedRule| matched.charge().and_then(|_| all.next()).transpose();
+    Ok(matched.iter().map(of_rule).collect::<Result<_, _>>()?)
 }
 
 fn answer(
     request: &Request,
     matched: &[MatchedRule],
-    decisions: &[Vec<Decision>],
-    decided: Micros,
+    inspected: &[Option<Inspected>],
+    now: Micros,
 ) -> TestAnswer {
-    let with_decisions = || matched.iter().zip(decisions);
-    let denies =
-        |rule: &MatchedRule, decisions: &[Decision]| rule.enforced() && !rule.passes(decisions);
+    let with_decisions = || matched.iter().zip(inspected);
+    let denies = |rule: &MatchedRule, inspected| rule.enforced() && !rule.passes(inspected);
     let denying: Vec<&MatchedRule> = with_decisions()
-        .filter(|(rule, decisions)| denies(rule, decisions))
+        .filter(|(rule, inspected)| denies(rule, inspected.as_ref()))
         .map(|(rule, _)| rule)
         .collect();
     // A rule that denies outright precedes one that exempts, which precedes limits.
@@ -120,7 +103,7 @@ fn answer(
         allowed: denied_by.is_empty(),
         denied_by,
         rules: with_decisions()
-            .map(|(rule, decisions)| rule.answer(request, decisions, decided))
+            .map(|(rule, inspected)| rule.answer(request, inspected.as_ref(), now))
             .collect(),
     }
 }

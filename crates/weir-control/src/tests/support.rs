@@ -22,6 +22,7 @@ use weir_http::request_id::RequestIds;
 use weir_mail::{Mailer, Outbox, Relay};
 use weir_redis::limiter::{DecidingClock, Limiter, LimiterSettings, ScriptCheck};
 use weir_redis::signal::Signal;
+use weir_region::{LinkSettings, RegionKeys, RegionLinks};
 use weir_store::test_support::{TestDatabase, database};
 use weir_webhook::{Reach, Sender};
 
@@ -174,6 +175,7 @@ impl Plane {
             store: database.app.clone(),
             signal: Signal::start(redis.clone(), stop.clone()),
             limiter: limiter.clone(),
+            regions: Arc::new(RegionLinks::new(link_settings(&key), stop.clone())),
             deferred: weir_redis::deferred::DeferredJobs::new(redis.clone()),
             clock: Clock::new(move || Timestamp::from_millis(clock.load(Ordering::SeqCst))),
             webhooks: WebhookParts {
@@ -467,4 +469,15 @@ fn counting() -> Random {
 fn wall_clock_ms() -> i64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     i64::try_from(since.expect("after 1970").as_millis()).expect("before the year 292 million")
+}
+
+/// The settings of links to regions, of which there are none.
+fn link_settings(key: &SigningKey) -> LinkSettings {
+    let keys = crate::region_keys(std::slice::from_ref(key)).expect("usable");
+    LinkSettings {
+        budget: Duration::from_secs(1),
+        keys: RegionKeys::new(&keys).expect("a key"),
+        clock: Clock::new(|| Timestamp::from_millis(0)),
+        random: |bytes| bytes.fill(1),
+    }
 }

@@ -6,6 +6,7 @@ use super::pending::{ChargedAt, PendingCheck};
 use super::redis;
 use crate::memory::lease_keeper;
 use crate::memory::leases::LeaseOutcome;
+use crate::regions;
 use crate::state::GateState;
 
 /// Answers checks with leased units. If a lease needs new units, Redis decides all pending checks here, in one call and in
@@ -32,6 +33,8 @@ fn spend<'a>(state: &'a GateState, check: &mut PendingCheck<'a>) -> bool {
     match state.leases.spend(tenant, check.charges(), cost, check.started) {
         LeaseOutcome::Admitted(decisions, window) => {
             state.meters.leased();
+            let charged = (tenant, check.charges());
+            regions::take_early(state, &check.caller.book, charged, check.started);
             check.charged_at = Some(ChargedAt::in_advance(window.taken_at));
             check.answer(&decisions);
         }

@@ -48,7 +48,7 @@ pub(super) struct PendingCheck<'a> {
     /// The generation of the denial cache before the check was sent to Redis.
     pub(super) generation: Option<Generation>,
     /// The request for units of a lease, to be sent to Redis with the check.
-    pub(super) lease: Option<LeaseRequest<'a>>,
+    pub(super) lease: Option<LeaseRequest>,
     /// The reason why Redis did not decide the check.
     pub(super) failure: Option<Failure>,
     /// The id of the leases that the check takes of concurrency limits. `None` if it meets none.

@@ -21,6 +21,7 @@ use self::part::{Part, PartResult, decide};
 use super::pending::{ChargedAt, Failure, Outcome, PendingCheck};
 use crate::decide::turns::Turns;
 use crate::memory::leases::LeaseOutcome;
+use crate::regions;
 use crate::requests::answer::AnswerTemplate;
 use crate::state::GateState;
 
@@ -102,6 +103,9 @@ impl<'c, 'a> SplitCheck<'c, 'a> {
         for part in &mut self.common {
             match state.leases.spend(tenant, &part.charges, cost, self.check.started) {
                 LeaseOutcome::Admitted(decisions, window) => {
+                    let book = &self.check.caller.book;
+                    let charged = (tenant, part.charges.as_slice());
+                    regions::take_early(state, book, charged, self.check.started);
                     part.take(&[window]);
                     part.result = Some(PartResult::Decided(decisions));
                 }

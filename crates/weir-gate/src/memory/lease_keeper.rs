@@ -1,10 +1,11 @@
-//! Settles leases with Redis: returns unused units, and all of them when the gate stops.
+//! Settles leases with Redis: returns unused units, and all of them when the gate stops. Takes units early from a far home.
 //!
 //! Each call has an idempotency key, so a call without an answer is repeated until it has one. Units are lost only if Redis
 //! is away for half a minute, or until their window ends.
 
 use std::time::{Duration, Instant};
 
+use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 use weir_domain::draft::Reach;
@@ -12,7 +13,7 @@ use weir_domain::time::Micros;
 use weir_redis::error::RedisError;
 use weir_redis::limiter::{Answer, CallOptions};
 
-use crate::memory::leases::{Origin, Unsettled};
+use crate::memory::leases::{LeaseRequest, Origin, Unsettled};
 use crate::regions;
 use crate::state::GateState;
 
@@ -38,14 +39,38 @@ impl LeaseKeeper {
         let Self(state) = self;
         let mut turns = tokio::time::interval(EVERY);
         turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut early = JoinSet::new();
         loop {
             tokio::select! {
                 () = drained.cancelled() => break,
-                _ = turns.tick() => {}
+                requests = state.leases.early_requests() => {
+                    // Not awaited here: the way to the home is long.
+                    early.spawn(take_early(state.clone(), requests));
+                    while early.try_join_next().is_some() {}
+                }
+                _ = turns.tick() => settle_idle(&state, state.monotonic.now()).await,
             }
-            settle_idle(&state, state.monotonic.now()).await;
         }
+        // Each has the deadline of the link.
+        early.join_all().await;
         settle_all(&state).await;
+    }
+}
+
+/// Sends requests that were made before their units are needed.
+pub(crate) async fn take_early(state: GateState, requests: Vec<LeaseRequest>) {
+    let calls: Vec<_> = requests.iter().map(LeaseRequest::call).collect();
+    let book = state.held.current().unwrap_or_default();
+    let results = regions::check(&state, &book, &calls, CallOptions::default()).await;
+    drop(calls);
+    let now = state.monotonic.now();
+    for (request, result) in requests.into_iter().zip(results) {
+        match result {
+            Ok(Answer::Decided(at, decisions)) => drop(request.settle(at, decisions, now)),
+            Err(error) if error.was_not_run() => request.not_taken(),
+            // Without an answer, the request is settled later.
+            _ => drop(request),
+        }
     }
 }
 

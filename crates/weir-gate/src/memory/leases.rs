@@ -14,12 +14,14 @@
 //! Only a gate that is killed loses its leases: at most one for each counter, of at most 1 % of the limit.
 
 mod call_ids;
+mod early;
 mod lease;
 mod request;
 mod store;
 mod unsettled;
 mod window;
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use weir_domain::charge::RuleCharge;
@@ -30,6 +32,7 @@ use weir_domain::unleased::Unleased;
 use weir_redis::placement::Buckets;
 
 use self::call_ids::CallIds;
+use self::early::EarlyRequests;
 use self::lease::Lease;
 use self::store::{LEASES_MAX, LeaseStore, Shard};
 use self::unsettled::Holder;
@@ -40,15 +43,15 @@ pub(crate) use window::LeaseWindow;
 
 /// The leases of one gate.
 #[derive(Debug)]
-pub(crate) struct Leases(LeaseStore);
+pub(crate) struct Leases(Arc<LeaseStore>, EarlyRequests);
 
 /// The result of a check for the leases of this gate.
 #[derive(Debug)]
-pub(crate) enum LeaseOutcome<'a> {
+pub(crate) enum LeaseOutcome {
     /// The check was admitted with units of a lease, which belong to this window.
     Admitted(Vec<Decision>, LeaseWindow),
     /// The lease needs units: take them from Redis together with the cost of the check.
-    Take(LeaseRequest<'a>),
+    Take(LeaseRequest),
     /// No lease decides the check.
     NotLeased,
 }
@@ -66,7 +69,7 @@ const IDLE: Duration = Duration::from_secs(2);
 impl Leases {
     /// No leases. No units are taken before [`Leases::set_connected`].
     pub(crate) fn new() -> Self {
-        Self(LeaseStore::new())
+        Self(Arc::new(LeaseStore::new()), EarlyRequests::default())
     }
 
     /// The ids of calls that settle units.
@@ -88,7 +91,7 @@ impl Leases {
         rules: &[RuleCharge],
         cost: u64,
         now: Instant,
-    ) -> LeaseOutcome<'_> {
+    ) -> LeaseOutcome {
         let [charge] = rules else { return LeaseOutcome::NotLeased };
         if !is_leased(charge) || !self.0.is_connected(tenant, charge) {
             return LeaseOutcome::NotLeased;
@@ -120,7 +123,7 @@ impl Leases {
         let id = self.0.ids.next();
         lease.take(id);
         LeaseOutcome::Take(LeaseRequest {
-            store: &self.0,
+            store: Arc::clone(&self.0),
             tenant,
             charge: charge.clone(),
             units,
@@ -131,6 +134,53 @@ impl Leases {
             holder: lease.holder().clone(),
             settled: false,
         })
+    }
+
+    /// Requests units before they are needed, if those of the lease last for less than `within` at the present rate. The lease
+    /// keeper sends the request.
+    pub(crate) fn take_early(
+        &self,
+        tenant: TenantId,
+        charge: &RuleCharge,
+        within: Duration,
+        now: Instant,
+    ) {
+        let key = (charge.subject, charge.active.id);
+        let mut shard = self.0.shards.of(charge.subject);
+        let resets = shard.resets(tenant, charge.subject);
+        let Some(lease) = shard.leases.get_mut(tenant, &key) else { return };
+        if !lease.is_of(charge) || lease.is_taking() || lease.has_other_holders() {
+            return;
+        }
+        if !lease.runs_low(within, now) {
+            return;
+        }
+        // As for a check of one unit, without that unit.
+        let units = lease.next_units(1, now) - 1;
+        if units == 0 {
+            return;
+        }
+        let id = self.0.ids.next();
+        lease.take(id);
+        let request = LeaseRequest {
+            store: Arc::clone(&self.0),
+            tenant,
+            charge: charge.clone(),
+            units,
+            cost: 0,
+            id,
+            resets,
+            asked_at: now,
+            holder: lease.holder().clone(),
+            settled: false,
+        };
+        drop(shard);
+        self.1.push(request);
+    }
+
+    /// Waits for requests that were made before their units are needed, and takes them out.
+    pub(crate) async fn early_requests(&self) -> Vec<LeaseRequest> {
+        self.1.take().await
     }
 
     /// Takes back units of a window that a check did not use: into the lease, or else to be returned to Redis.

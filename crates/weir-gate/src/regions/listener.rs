@@ -1,4 +1,4 @@
-//! `POST /region/calls`: the internal listener, on which gates of other regions ask this one.
+//! `POST /region/calls`: the internal listener, on which gates of other regions and control planes ask this one.
 //!
 //! Neither an API key nor a session is accepted here: a call is signed, is for this run of this gate, and is done once.
 
@@ -18,9 +18,10 @@ use weir_http::plane::with_fallbacks;
 use weir_http::problem::Problem;
 use weir_redis::error::RedisError;
 use weir_redis::limiter::Answer;
+use weir_redis::signal::Signal;
 use weir_region::{
-    AnswerMessage, Bits, CALL_BYTES_MAX, CHECKS_PER_CALL_MAX, Call, CallAnswer, CheckMessage, PATH,
-    RegionKeys, SIGNATURE_HEADER, SeenCalls, Unknown, Work,
+    AnswerMessage, Bits, CALL_BYTES_MAX, CHECKS_PER_CALL_MAX, Call, CallAnswer, CheckMessage,
+    CounterMessage, KnownCheck, PATH, RegionKeys, SIGNATURE_HEADER, SeenCalls, Unknown, Work,
 };
 
 use crate::state::GateState;
@@ -33,12 +34,14 @@ struct Internal {
     /// This run of this gate.
     run: Bits,
     seen: Arc<SeenCalls>,
+    /// Announces versions of the rulebook to the gates of this region.
+    signal: Signal,
 }
 
 /// The router of the internal listener of a gate.
-pub fn router(state: GateState, keys: RegionKeys, run: u128) -> Router {
+pub fn router(state: GateState, keys: RegionKeys, run: u128, signal: Signal) -> Router {
     let run = Bits(run);
-    let internal = Internal { state, keys, run, seen: Arc::default() };
+    let internal = Internal { state, keys, run, seen: Arc::default(), signal };
     let routes = Router::new().route(PATH, post(call)).with_state(internal);
     with_fallbacks(routes.layer(DefaultBodyLimit::max(CALL_BYTES_MAX)))
 }
@@ -67,15 +70,16 @@ async fn call(
     let undone = Json(CallAnswer { from, done: false, answers: Vec::new() });
     let Some(book) = internal.state.held.current() else { return Ok(undone) };
     let is_home = book.regions().home().is_some() && !book.is_home_elsewhere();
-    if call.to != Some(from) || !is_home {
+    if call.to != Some(from) || (!is_home && call.work.iter().any(Work::is_for_home)) {
         return Ok(undone);
     }
-    let each = call.work.into_owned().into_iter().map(|work| done(&internal.state, &book, work));
+    let each = call.work.into_owned().into_iter().map(|work| done(&internal, &book, work));
     Ok(Json(CallAnswer { from, done: true, answers: join_all(each).await }))
 }
 
 /// Does the work that one caller waits for. Returns an answer to each check.
-async fn done(state: &GateState, book: &Rulebook, work: Work) -> Vec<AnswerMessage> {
+async fn done(internal: &Internal, book: &Rulebook, work: Work) -> Vec<AnswerMessage> {
+    let state = &internal.state;
     match work {
         Work::Check(messages) => decided(state, book, messages, None).await,
         Work::GiveBack(ends, messages) => decided(state, book, messages, Some(Micros(ends))).await,
@@ -94,6 +98,40 @@ async fn done(state: &GateState, book: &Rulebook, work: Work) -> Vec<AnswerMessa
             };
             vec![AnswerMessage::new(result.map(|()| Answer::NotOpen))]
         }
+        Work::Reset(messages) => {
+            join_all(messages.into_iter().map(|message| reset(state, book, message))).await
+        }
+        Work::WindowUnits(tenant, counters) => {
+            let tenant = TenantId::from_u128(tenant.0);
+            let counters: Vec<_> = counters.iter().map(CounterMessage::counter).collect();
+            let read = match book.tenant(tenant) {
+                Some(_) => state.limiter.window_units(tenant, &counters).await,
+                None => Err(RedisError::Away),
+            };
+            match read {
+                Ok(units) => units.into_iter().map(AnswerMessage::of_units).collect(),
+                Err(error) => {
+                    counters.iter().map(|_| AnswerMessage::new(Err(error.clone()))).collect()
+                }
+            }
+        }
+        Work::Announce(version) => {
+            internal.signal.announce(version);
+            vec![AnswerMessage::Announced]
+        }
+    }
+}
+
+/// Resets the counters of a check's only rule in this region's Redis, which announces it to the gates of this region.
+async fn reset(state: &GateState, book: &Rulebook, message: CheckMessage) -> AnswerMessage {
+    let tenant = message.tenant();
+    let known = book.tenant(tenant).ok_or(Unknown).and_then(|rules| message.known(rules));
+    let Some(charge) = known.as_ref().ok().and_then(KnownCheck::charge) else {
+        return AnswerMessage::Failed { possibly_run: false };
+    };
+    match state.limiter.reset(tenant, charge.active.rule.namespace(), charge).await {
+        Ok(counters) => AnswerMessage::Reset(counters),
+        Err(error) => AnswerMessage::new(Err(error)),
     }
 }
 
@@ -109,7 +147,7 @@ async fn decided(
         message.known(tenant)
     };
     let known: Vec<_> = messages.into_iter().map(known).collect();
-    let calls: Vec<_> = known.iter().flatten().map(weir_region::KnownCheck::call).collect();
+    let calls: Vec<_> = known.iter().flatten().map(KnownCheck::call).collect();
     let results = match ends {
         None => state.limiter.check(&calls).await,
         Some(ends) => {

@@ -8,10 +8,18 @@ use axum::body::Body;
 use axum::http::Request;
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+use weir_domain::algorithm::LeaseId;
+use weir_domain::charge::RuleCharge;
 use weir_domain::id::{RuleId, TenantId};
 use weir_domain::regions::{Region, Regions};
+use weir_domain::request::Operation;
+use weir_domain::spread::SpreadKey;
+use weir_domain::subject::SubjectKey;
 use weir_http::plane::{Plane, PlaneSettings};
 use weir_http::request_id::RequestIds;
+use weir_redis::limiter::{Answer, ScriptCheck};
+use weir_redis::signal::Signal;
 use weir_region::{PATH, RegionKey, RegionKeys, SIGNATURE_HEADER};
 use weir_wire::stored::StoredRule;
 
@@ -48,6 +56,7 @@ impl Home {
             let stored = &first.rules[0];
             let mut body: Value = serde_json::from_str(&stored.body).expect("a rule");
             body["reach"] = json!(reach);
+            body["limits"][0]["algorithm"] = json!("fixed_window");
             let id = stored.id.clone();
             rule = id.parse::<RuleId>().expect("an id").to_u128();
             tenant = first.id.parse::<TenantId>().expect("an id").to_u128();
@@ -63,7 +72,9 @@ impl Home {
             installation.regions = Regions::parse(Some("eu"), vec![eu]).expect("regions");
         })
         .await;
-        let internal = crate::internal_router(gate.state(), signing(1), u128::from(RUN));
+        let redis = weir_redis::client(&weir_local::shared::redis().url()).expect("an address");
+        let signal = Signal::start(redis, CancellationToken::new());
+        let internal = crate::internal_router(gate.state(), signing(1), u128::from(RUN), signal);
         let internal = plane(internal);
         Self { gate, keys, internal, signing: signing(1), tenant, rule, next: 0 }
     }
@@ -91,6 +102,27 @@ impl Home {
     async fn signed(&self, call: &Value) -> (u16, Value) {
         let body = call.to_string();
         self.send(&body, Some(&self.signing.sign(body.as_bytes()))).await
+    }
+
+    /// Takes one unit, as the gate itself does.
+    async fn take_one(&self) {
+        let rule = RuleId::from_u128(self.rule);
+        let book = self.gate.state().held.current().expect("a rulebook");
+        let tenant = TenantId::from_u128(self.tenant);
+        let active = book.tenant(tenant).and_then(|rules| rules.rule(rule)).expect("the rule");
+        let charge = RuleCharge::new(active.clone(), SubjectKey(5), SpreadKey::NONE);
+        let check = ScriptCheck {
+            tenant,
+            namespace: "default",
+            operation: Operation::Consume,
+            cost: 1,
+            rules: &[charge],
+            lease_id: LeaseId::default(),
+            idempotency: None,
+            charged: None,
+        };
+        let taken = self.gate.state().limiter.check(&[check]).await.remove(0);
+        assert!(matches!(taken, Ok(Answer::Decided(..))), "{taken:?}");
     }
 
     /// The units that are left of two, after a peek of one.
@@ -236,6 +268,49 @@ async fn call_that_names_what_the_rulebook_does_not_know_or_leaves_the_bounds_ta
     let signature = home.signing.sign(huge.as_bytes());
     assert_eq!(home.send(&huge, Some(&signature)).await.0, 413, "5 MiB");
     assert_eq!(home.left().await, 2);
+}
+
+#[tokio::test]
+async fn counters_of_a_region_are_inspected_and_reset_for_a_control_plane() {
+    for reach in ["region", "world"] {
+        let mut home = Home::start(reach).await;
+        home.take_one().await;
+        assert_eq!(home.left().await, 1);
+        let reset = |home: &mut Home, tenant: u128| {
+            let mut call = home.call();
+            call["work"][0]["check"][0]["operation"] = json!("inspect");
+            call["work"][0]["check"][0]["tenant"] = number(tenant);
+            let check = call["work"][0]["check"].take();
+            call["work"] = json!([{ "reset": check }]);
+            call
+        };
+        let tenant = home.tenant;
+        let unknown = reset(&mut home, tenant + 100);
+        let failed = json!([[{ "failed": { "possibly_run": false } }]]);
+        assert_eq!(home.signed(&unknown).await.1["answers"], failed);
+        assert_eq!(home.left().await, 1);
+        let known = reset(&mut home, tenant);
+        assert_eq!(home.signed(&known).await.1["answers"], json!([[{ "reset": 1 }]]));
+        assert_eq!(home.left().await, 2);
+    }
+}
+
+#[tokio::test]
+async fn units_of_windows_are_read_only_for_known_tenants() {
+    let mut home = Home::start("region").await;
+    home.take_one().await;
+    let rule = number(home.rule);
+    let counter = |slot: u16| json!({ "namespace": "default", "spread": 0, "subject": "5", "rule": rule, "slot": slot });
+    let mut call = home.call();
+    let counters = json!([counter(0), counter(9)]);
+    call["work"] = json!([{ "window_units": [number(home.tenant), counters] }]);
+    let (_, answer) = home.signed(&call).await;
+    assert_eq!(answer["answers"][0][0]["units"][2], 1, "{answer}");
+    assert_eq!(answer["answers"][0][1], json!({ "units": null }));
+    let mut call = home.call();
+    call["work"] = json!([{ "window_units": [number(home.tenant + 100), [counter(0)]] }]);
+    let (_, answer) = home.signed(&call).await;
+    assert_eq!(answer["answers"][0][0]["failed"]["possibly_run"], false, "{answer}");
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ use crate::error::RedisError;
 use crate::keys::SIGNAL_CHANNEL;
 
 /// Announces to the gates that the rulebook changed.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Signal {
     newest: watch::Sender<u64>,
     failures: Arc<AtomicU64>,

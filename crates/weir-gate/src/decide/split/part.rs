@@ -28,7 +28,7 @@ pub(super) struct Part<'a> {
     pub(super) idempotency: Option<Idempotency>,
     pub(super) charges: Vec<RuleCharge>,
     /// The request for units of a lease, to be sent with the part. Only a part of a single charge has one.
-    pub(super) lease: Option<LeaseRequest<'a>>,
+    pub(super) lease: Option<LeaseRequest>,
     pub(super) result: Option<PartResult>,
     lease_id: LeaseId,
     /// The effect on leases of concurrency limits.

@@ -180,7 +180,7 @@ impl Fixture {
         check.lease = Some(self.lease_request(check, units));
     }
 
-    fn lease_request(&self, check: &PendingCheck<'_>, units: u64) -> LeaseRequest<'_> {
+    fn lease_request(&self, check: &PendingCheck<'_>, units: u64) -> LeaseRequest {
         let (tenant, now) = (self.caller.tenant, check.started);
         match self.state.leases.spend(tenant, check.charges(), 1, now) {
             LeaseOutcome::Take(mut request) => {

@@ -156,6 +156,20 @@ impl Lease {
         self.decision_at(now)
     }
 
+    /// Whether the units last for less than `within` at the rate since units were last taken.
+    pub(super) fn runs_low(&self, within: Duration, now: Instant) -> bool {
+        let elapsed = now.saturating_duration_since(self.decided_at).max(within);
+        let product = |units: u64, time: Duration| u128::from(units) * time.as_micros();
+        !self.is_over(now) && product(self.units, elapsed) < product(self.used, within)
+    }
+
+    /// Notes that fewer units remain than were requested.
+    pub(super) fn note_remaining(&mut self, remaining: u64) {
+        if let Some(decision) = &mut self.decision {
+            decision.remaining = remaining;
+        }
+    }
+
     /// The window of the units.
     pub(super) fn window(&self, resets: u64) -> LeaseWindow {
         LeaseWindow { ends: self.ends, until: self.until, taken_at: self.taken_at, resets }

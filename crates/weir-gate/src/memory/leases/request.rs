@@ -1,12 +1,15 @@
 //! A request for units of a lease.
 
+use std::sync::Arc;
 use std::time::Instant;
 
+use weir_domain::algorithm::LeaseId;
 use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
 use weir_domain::id::TenantId;
+use weir_domain::request::Operation;
 use weir_domain::time::Micros;
-use weir_redis::limiter::Idempotency;
+use weir_redis::limiter::{Idempotency, ScriptCheck};
 
 use super::lease::GivenUnits;
 use super::store::{Key, LeaseStore, Shard};
@@ -17,8 +20,8 @@ use super::window::{LeaseWindow, TRIED_FOR};
 ///
 /// If it is dropped without an answer, Redis has possibly given the units: the request is then settled later.
 #[derive(Debug)]
-pub(crate) struct LeaseRequest<'a> {
-    pub(super) store: &'a LeaseStore,
+pub(crate) struct LeaseRequest {
+    pub(super) store: Arc<LeaseStore>,
     pub(super) tenant: TenantId,
     pub(super) charge: RuleCharge,
     pub(super) units: u64,
@@ -32,7 +35,7 @@ pub(crate) struct LeaseRequest<'a> {
     pub(super) settled: bool,
 }
 
-impl LeaseRequest<'_> {
+impl LeaseRequest {
     /// The number of units to take: those of the check and those of the lease.
     pub(crate) fn units(&self) -> u64 {
         self.units
@@ -54,6 +57,20 @@ impl LeaseRequest<'_> {
         self.units > self.cost
     }
 
+    /// The call that takes the units, of a request without a check.
+    pub(crate) fn call(&self) -> ScriptCheck<'_> {
+        ScriptCheck {
+            tenant: self.tenant,
+            namespace: self.charge.active.rule.namespace(),
+            operation: Operation::Consume,
+            cost: self.units,
+            rules: std::slice::from_ref(&self.charge),
+            lease_id: LeaseId::default(),
+            idempotency: self.idempotency(),
+            charged: None,
+        }
+    }
+
     /// Accepts the decisions that Redis made at `at`, and returns those about the check. `None`: Redis denied more units
     /// than the check needs, and can still admit the check alone.
     pub(crate) fn settle(
@@ -66,6 +83,12 @@ impl LeaseRequest<'_> {
             return Some(self.given(at, decisions, now));
         }
         let needs_less = self.asks_for_more();
+        if let (true, [decision]) = (needs_less, decisions.as_slice()) {
+            let key = self.key();
+            if let Some(lease) = self.store.shards.of(key.0).leases.get_mut(self.tenant, &key) {
+                lease.note_remaining(decision.remaining);
+            }
+        }
         self.not_taken();
         (!needs_less).then_some(decisions)
     }
@@ -125,7 +148,7 @@ impl LeaseRequest<'_> {
     }
 }
 
-impl Drop for LeaseRequest<'_> {
+impl Drop for LeaseRequest {
     fn drop(&mut self) {
         let key = self.key();
         let mut shard = self.store.shards.of(key.0);

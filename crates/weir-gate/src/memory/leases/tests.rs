@@ -1,7 +1,9 @@
 //! Leases: the rules that are leased, the size of a lease, and the events that end it.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
+use futures_util::FutureExt as _;
 use weir_domain::algorithm::Period;
 use weir_domain::draft::{Consistency, LimitDraft, RuleDraft};
 use weir_domain::id::RuleId;
@@ -35,7 +37,11 @@ fn window(limit: u64, window_ms: u64) -> LimitDraft {
 }
 
 fn leased_window() -> [RuleCharge; 1] {
-    rule(Consistency::Leased, vec![window(1_000, 60_000)])
+    leased_window_of(1_000)
+}
+
+fn leased_window_of(limit: u64) -> [RuleCharge; 1] {
+    rule(Consistency::Leased, vec![window(limit, 60_000)])
 }
 
 fn connected() -> Leases {
@@ -57,7 +63,7 @@ fn given(remaining: u64, reset_after_ms: u64) -> Vec<Decision> {
     }]
 }
 
-fn take<'a>(leases: &'a Leases, rules: &[RuleCharge], cost: u64, now: Instant) -> LeaseRequest<'a> {
+fn take(leases: &Leases, rules: &[RuleCharge], cost: u64, now: Instant) -> LeaseRequest {
     match leases.spend(TENANT, rules, cost, now) {
         LeaseOutcome::Take(request) => request,
         other => panic!("{other:?}"),
@@ -406,4 +412,55 @@ fn approximate_lease_takes_no_units_while_others_are_unsettled() {
     assert!(!asks_for_more(&mut now), "their return is in flight");
     drop(unsettled);
     assert!(asks_for_more(&mut now));
+}
+
+/// The number of checks of ten seconds, at 50 a second, that no lease decides after the first second. The far home answers after
+/// 150 ms.
+fn waiting(is_early: bool) -> usize {
+    const ROUND_TRIP: Duration = Duration::from_millis(150);
+    let (leases, rules, start) = (connected(), leased_window_of(1_000_000), Instant::now());
+    let mut asked: VecDeque<(Instant, LeaseRequest)> = VecDeque::new();
+    let mut waiting = 0;
+    for at in 0..550 {
+        let now = start + Duration::from_millis(at * 20);
+        while let Some((_, request)) = asked.pop_front_if(|(due, _)| *due <= now) {
+            request.settle(AT, given(900_000, 3_000_000), now).expect("Redis gave the units");
+        }
+        let outcome = leases.spend(TENANT, &rules, 1, now);
+        if at >= 50 && !matches!(outcome, LeaseOutcome::Admitted(..)) {
+            waiting += 1;
+        }
+        if let LeaseOutcome::Take(request) = outcome {
+            asked.push_back((now + ROUND_TRIP, request));
+        } else if is_early && matches!(outcome, LeaseOutcome::Admitted(..)) {
+            leases.take_early(TENANT, &rules[0], 2 * ROUND_TRIP, now);
+        }
+        let early = leases.early_requests().now_or_never().unwrap_or_default();
+        asked.extend(early.into_iter().map(|request| (now + ROUND_TRIP, request)));
+    }
+    waiting
+}
+
+#[test]
+fn steady_rate_never_waits_for_a_far_home_if_units_are_taken_early() {
+    assert!(waiting(false) > 20, "{}", waiting(false));
+    assert_eq!(waiting(true), 0);
+}
+
+#[test]
+fn early_request_that_is_denied_asks_for_fewer_units_the_next_time() {
+    let (leases, rules, now) = (connected(), leased_window_of(10_000), Instant::now());
+    let early = |now: Instant| {
+        assert!(is_here(&leases, &rules, now));
+        leases.take_early(TENANT, &rules[0], Duration::from_secs(1), now);
+        leases.early_requests().now_or_never().and_then(|mut requests| requests.pop())
+    };
+    for _ in 0..3 {
+        take(&leases, &rules, 1, now).given(AT, given(9_000, 30_000), now);
+    }
+    assert!(is_here(&leases, &rules, now));
+    let request = early(now).expect("one unit of three is left");
+    let denied = vec![Decision { allowed: false, ..given(7, 30_000)[0] }];
+    assert!(request.settle(AT, denied, now).is_none());
+    assert!(early(now).is_none(), "an eighth of seven is none");
 }
