@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use weir_local::{Redis, RedisOptions, Relay, free_port};
 
 use crate::harness::{
-    GateSettings, Http, PATIENT_MS, Server, Stack, Tenant, seconds, send, until, weir,
+    GateSettings, Http, PATIENT_MS, Server, Stack, Tenant, seconds, send, send_signal, until, weir,
 };
 
 /// The gates of both regions. The home is `eu`; `us` asks it through the relay.
@@ -337,6 +337,88 @@ async fn promote(regions: &Regions, tenant: &Tenant<'_>) {
     .await;
     let [eu, us] = admitted(both, &tenant.key, "api", 40).await;
     assert_eq!(eu + us, 50, "the limit once more, and no unit beyond");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_gate_and_redis_of_the_home_and_a_home_that_does_not_learn_of_a_promotion() {
+    let regions = Regions::start().await;
+    let internal = free_port().expect("a free port");
+    let postgres = Relay::start(regions.stack.postgres.port()).expect("a relay");
+    let second = regions.stack.gate(GateSettings {
+        env: regions.stack.in_region("eu", &format!("127.0.0.1:{internal}")),
+        database_url: Some(regions.stack.through(&postgres, &regions.stack.gate_url())),
+        ..GateSettings::default()
+    });
+    regions.stack.until_ready(&second).await;
+    let gates = format!("http://127.0.0.1:{},http://127.0.0.1:{internal}", regions.way.port());
+    change(&regions.stack, &["regions", "add", "eu", "--gates", &gates]).expect("a second gate");
+    let tenant = Tenant::sign_up(&regions.stack).await;
+    let rule = |namespace: &str, reach: &str, consistency: &str, limit: u64| {
+        json!({ "namespace": namespace, "name": "all", "count_by": ["user"], "reach": reach,
+            "consistency": consistency, "on_store_failure": "deny",
+            "limits": [{ "algorithm": "fixed_window", "limit": limit, "window_ms": YEAR_MS }] })
+    };
+    tenant.rule(&rule("near", "region", "exact", 50)).await;
+    tenant.rule(&rule("leased", "world", "leased", 10_000)).await;
+    let version = tenant.rule(&rule("far", "world", "exact", 50)).await.version;
+    regions.settled(&tenant, version, "far").await;
+    tenant.settled_on(&second, version).await;
+    let decided = async |namespace: &str| {
+        let reply = tenant.ask(&regions.us, "/check", &check(namespace, &json!({}))).await;
+        (reply.allowed(), reply.body["degraded"].is_null())
+    };
+
+    // One gate of the home is cut off: the other one answers.
+    regions.way.isolate(IpAddr::from([127, 0, 0, 1]));
+    until(seconds(10), "the other gate of the home answers", async || {
+        decided("far").await == (true, true)
+    })
+    .await;
+    regions.way.rejoin();
+
+    // The home's Redis is away: its own rules of the region are not affected.
+    regions.stack.redis.pause().expect("it is paused");
+    until(seconds(10), "the home does not answer", async || decided("far").await == (false, false))
+        .await;
+    assert_eq!(decided("near").await, (true, true));
+    regions.stack.redis.resume().expect("it goes on");
+    until(seconds(20), "the home answers again", async || decided("far").await == (true, true))
+        .await;
+
+    // A gate outside the home is killed with leased units: at most 1 % of the limit is lost.
+    let [eu, us] = admitted([&regions.eu, &regions.us], &tenant.key, "leased", 200).await;
+    assert_eq!((eu, us), (200, 200));
+    send_signal(regions.us.pid(), "KILL");
+    until(seconds(10), "the gate ends", async || regions.us.exit_code().is_some()).await;
+    regions.us.start_again();
+    regions.stack.until_ready(&regions.us).await;
+    regions.settled(&tenant, version, "far").await;
+    let peek = check("leased", &json!({ "mode": "peek" }));
+    until(seconds(10), "units of other gates came back", async || {
+        let reply = tenant.ask(&regions.eu, "/check", &peek).await;
+        let left = reply.body["limits"][0]["remaining"].as_u64().expect("units") + 1;
+        assert!(left <= 9_600, "{left}");
+        left >= 9_500
+    })
+    .await;
+
+    // The former home learns nothing of a promotion while Postgres is away for it: it counts for its own callers.
+    postgres.isolate(IpAddr::from([127, 0, 0, 1]));
+    change(&regions.stack, &["regions", "promote", "us"]).expect("it is promoted");
+    let unused = check("far", &json!({ "mode": "peek" }));
+    until(seconds(20), "the new home has unused counters", async || {
+        let reply = tenant.ask(&regions.us, "/check", &unused).await;
+        reply.body["limits"][0]["remaining"] == 49
+    })
+    .await;
+    let [former, new] = admitted([&second, &regions.us], &tenant.key, "far", 60).await;
+    assert_eq!(new, 50, "the limit once more");
+    assert!(former < 50, "the counter of before goes on: {former}");
+    postgres.rejoin();
+    until(seconds(30), "the former home asks the new one", async || {
+        !tenant.ask(&second, "/check", &unused).await.allowed()
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -54,6 +54,7 @@ pub(crate) fn replica(row: GateRow, rulebook_version: u64) -> Replica {
         applied_after_ms: row.applied_after_ms,
         started_at: row.started_at.into(),
         weir_version: row.weir_version,
+        region: row.region,
         versions_behind: rulebook_version.saturating_sub(row.rulebook_version),
         redis_up: row.redis_up,
         redis_round_trip_us: row.redis_round_trip_us,

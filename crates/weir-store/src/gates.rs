@@ -34,6 +34,8 @@ pub struct GateBeat {
     pub started_at: Timestamp,
     /// The release of Weir that the gate runs.
     pub weir_version: String,
+    /// The region of the gate, if it is in one.
+    pub region: Option<String>,
     /// Whether the gate reaches Redis.
     pub redis_up: bool,
     /// The smoothed duration of the gate's calls of Redis in microseconds, with the wait for their turn. `None` before the
@@ -85,6 +87,8 @@ pub struct GateRow {
     pub started_at: Timestamp,
     /// The release of Weir that the gate runs.
     pub weir_version: Option<String>,
+    /// The region of the gate, if it is in one.
+    pub region: Option<String>,
     /// Whether the gate reaches Redis.
     pub redis_up: Option<bool>,
     /// The time since when the gate has not reached Redis, by Postgres' clock. `None` while it does.
@@ -124,6 +128,7 @@ impl<'t> Gates<'t> {
                 applied_after_ms,
                 started_at,
                 weir_version,
+                region,
                 redis_up,
                 redis_round_trip_us,
                 interval_ms,
@@ -154,6 +159,7 @@ impl<'t> Gates<'t> {
             applied_after_ms: unsigned(row.applied_after_ms),
             started_at: timestamp(row.started_at),
             weir_version: row.weir_version,
+            region: row.region,
             redis_up: row.redis_up,
             redis_away_since: row.redis_away_since.map(timestamp),
             redis_round_trip_us: row.redis_round_trip_us.map(unsigned),
@@ -213,11 +219,12 @@ pub(crate) fn beat_statement(beat: &GateBeat) -> String {
             leases,
             leased_units,
             memory_bytes,
+            region,
             seen_at,
             redis_away_since
         )
         VALUES (
-            $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
+            $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
             clock_timestamp(),
             CASE WHEN NOT $9 THEN clock_timestamp() END
         )
@@ -241,6 +248,7 @@ pub(crate) fn beat_statement(beat: &GateBeat) -> String {
             leases = excluded.leases,
             leased_units = excluded.leased_units,
             memory_bytes = excluded.memory_bytes,
+            region = excluded.region,
             seen_at = excluded.seen_at,
             redis_away_since = CASE
                 WHEN gates.boot_id = excluded.boot_id AND NOT excluded.redis_up
@@ -266,16 +274,29 @@ pub(crate) fn beat_statement(beat: &GateBeat) -> String {
         load(|load| load.leases),
         load(|load| load.leased_units),
         known(|load| load.memory_bytes),
+        beat.region,
     )
 }
 
-/// The statement that counts the gates with a heartbeat in the last `window`.
-pub(crate) fn count_statement(window: Duration) -> String {
+/// The numbers of live gates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LiveGates {
+    /// All gates.
+    pub all: u64,
+    /// Those of one region; all gates in an installation without regions.
+    pub of_region: u64,
+}
+
+/// The statement that counts the gates with a heartbeat in the last `window`, and those of a region among them.
+pub(crate) fn count_statement(window: Duration, region: Option<&str>) -> String {
     statement!(
         r#"-- gates.count_live
-        SELECT count(*) AS "count!"
+        SELECT
+            count(*) AS "count!",
+            count(*) FILTER (WHERE region IS NOT DISTINCT FROM $2) AS "of_region!"
         FROM gates
         WHERE seen_at > clock_timestamp() - make_interval(secs => $1)"#,
         window.as_secs_f64(),
+        region,
     )
 }

@@ -80,7 +80,7 @@ pub use denials::{
 };
 pub use error::{Constraint, StoreError};
 pub use events::{AlertEvent, AlertEvents, ChangeEvent, ChangeOf, EventFilter, Events};
-pub use gates::{GateBeat, GateLoad, GateReport, GateRow, Gates, Rollout};
+pub use gates::{GateBeat, GateLoad, GateReport, GateRow, Gates, LiveGates, Rollout};
 pub use housekeeping::{Housekeeping, Retention};
 pub use idempotency::{Claim, Claimed, Idempotency, Owner};
 pub use identities::{Identities, NewIdentity};

@@ -12,7 +12,7 @@ use crate::audit::chain::{self, ChainHead, ChainId, ChainReport};
 use crate::connection::{PooledConnection, State};
 use crate::convert::{signed, unsigned};
 use crate::error::StoreError;
-use crate::gates::{self, GateBeat};
+use crate::gates::{self, GateBeat, LiveGates};
 use crate::hosts::Hosts;
 use crate::idle::Idle;
 use crate::message::Answers;
@@ -376,18 +376,23 @@ impl Store {
         Ok(())
     }
 
-    /// Writes a gate's heartbeat. Returns the number of live gates, including this one.
-    pub async fn beat(&self, beat: &GateBeat, live_within: Duration) -> Result<u64, StoreError> {
+    /// Writes a gate's heartbeat. Returns the numbers of live gates, including this one.
+    pub async fn beat(
+        &self,
+        beat: &GateBeat,
+        live_within: Duration,
+    ) -> Result<LiveGates, StoreError> {
         let scope = self.scope("gates.beat", &Scope::Gate(beat.id));
         let statements = [
             scope,
             gates::beat_statement(beat),
             gates::report_statement(beat),
-            gates::count_statement(live_within),
+            gates::count_statement(live_within, beat.region.as_deref()),
         ];
         let mut answers = self.run("BEGIN", &statements, FIRST_TIMEOUT).await?;
         (0..3).for_each(|_| answers.skip());
-        answers.value().map(unsigned)
+        let (all, of_region) = answers.row()?.unwrap_or_default();
+        Ok(LiveGates { all: unsigned(all), of_region: unsigned(of_region) })
     }
 
     /// Lists at most 1,000 audit chains after this one. Requires the owner's role.

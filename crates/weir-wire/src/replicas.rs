@@ -79,6 +79,9 @@ pub struct Replica {
     /// The release of Weir that it runs; null for releases that do not report it.
     #[serde(default)]
     pub weir_version: Option<String>,
+    /// Its region; null in an installation without regions.
+    #[serde(default)]
+    pub region: Option<String>,
     /// The number of versions of the rulebook, of all tenants, that it does not serve yet.
     #[serde(default)]
     pub versions_behind: u64,

@@ -2,9 +2,10 @@
 
 use weir_wire::check::LimitAnswer;
 use weir_wire::limits::AlgorithmName;
+use weir_wire::regions::RegionLimits;
 
 use crate::model::duration::{about, period, short};
-use crate::model::number::per_second;
+use crate::model::number::{grouped, per_second};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Headroom {
@@ -59,6 +60,22 @@ pub fn per(limit: &LimitAnswer) -> String {
 
 const DAY_MS: u64 = 86_400_000;
 
+/// What is left in each region, if the rule is counted in several: `eu 12 left, us 0 and 300 left, ap did not answer`.
+pub fn by_region(regions: &[RegionLimits]) -> Option<String> {
+    let of_region = |region: &RegionLimits| {
+        let left: Option<Vec<_>> = region.limits.iter().map(|limit| limit.remaining).collect();
+        match left {
+            Some(left) => {
+                let left: Vec<_> = left.into_iter().map(grouped).collect();
+                format!("{} {} left", region.region, left.join(" and "))
+            }
+            None => format!("{} did not answer", region.region),
+        }
+    };
+    let all: Vec<_> = regions.iter().map(of_region).collect();
+    (!all.is_empty()).then(|| all.join(", "))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -85,6 +102,23 @@ mod tests {
         assert_eq!(of("token_bucket", 15, 1_500), ", 10 per second");
         assert_eq!(of("leaky_bucket", 10, 60_000), ", drained in 1 min");
         assert_eq!(of("fixed_window", 10, 60_000), " per minute");
+    }
+
+    #[test]
+    fn region_that_did_not_answer_is_shown_as_such() {
+        let limit = |remaining: Option<u64>| {
+            json!({ "rule": "r", "rule_id": "rule_1", "algorithm": "fixed_window", "mode": "enforce", "allowed": true,
+                "limit": 2_000, "remaining": remaining, "window_ms": 1, "reset_after_ms": 1, "retry_after_ms": 0,
+                "delay_ms": 0 })
+        };
+        let regions: Vec<RegionLimits> = serde_json::from_value(json!([
+            { "region": "eu", "limits": [limit(Some(1_200)), limit(Some(0))] },
+            { "region": "us", "limits": [limit(None), limit(None)] },
+        ]))
+        .expect("regions");
+        let text = "eu 1,200 and 0 left, us did not answer".to_owned();
+        assert_eq!(by_region(&regions), Some(text));
+        assert_eq!(by_region(&[]), None);
     }
 
     #[test]

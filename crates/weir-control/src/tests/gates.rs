@@ -39,6 +39,7 @@ async fn beat_of(plane: &Plane, redis_up: bool) {
         applied_after_ms: 0,
         started_at: now,
         weir_version: "1.2.3".to_owned(),
+        region: None,
         redis_up,
         redis_round_trip_us: None,
         load: Some(load),

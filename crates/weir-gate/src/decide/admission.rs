@@ -14,7 +14,7 @@ pub(super) fn answer(state: &GateState, checks: &mut [PendingCheck<'_>]) {
         return answer_all(checks, &answer_without_rules(caller, AnswerCode::EnforcementOff));
     }
     let ceiling = caller.book.checks_per_second(caller.tenant);
-    let per_second = share(ceiling, state.local.live_gates());
+    let per_second = share(ceiling, state.local.live_gates().all);
     let taken = state.tenant_rates.take(caller.tenant, per_second, checks.len() as u64, started);
     let admitted = usize::try_from(taken.units).unwrap_or(usize::MAX).min(checks.len());
     let refused = &mut checks[admitted..];

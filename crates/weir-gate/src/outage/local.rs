@@ -1,6 +1,6 @@
 //! Decisions by counters in memory while Redis is away, for rules with `on_store_failure: local`.
 //!
-//! Each gate grants its share: the limit divided by the number of live gates, at least one unit. The number of counters is
+//! Each gate grants its share: the limit divided by the number of live gates that count the rule, at least one unit. The number of counters is
 //! bounded, in all and by tenant. A counter with nothing left is never evicted, so a caller cannot get a fresh one by using
 //! other subjects.
 
@@ -11,9 +11,11 @@ use weir_domain::calendar;
 use weir_domain::charge::{BlockMeter, Check, RuleCharge, RuleMeters};
 use weir_domain::counter::CounterName;
 use weir_domain::decide::{Counters, Decision, decide};
+use weir_domain::draft::Reach;
 use weir_domain::id::TenantId;
 use weir_domain::request::Operation;
 use weir_domain::time::{Clock, Micros};
+use weir_store::LiveGates;
 
 use crate::memory::sharded::Sharded;
 use crate::memory::tenant_map::TenantMap;
@@ -24,6 +26,7 @@ pub(crate) struct Local {
     /// Sharded by tenant, so that all counters of a check are in one shard.
     shards: Sharded<Shard>,
     live_gates: AtomicU64,
+    live_gates_of_region: AtomicU64,
     clock: Clock,
 }
 
@@ -56,17 +59,26 @@ impl Default for Shard {
 impl Local {
     /// No counters, and one live gate.
     pub(crate) fn new(clock: Clock) -> Self {
-        Self { shards: Sharded::default(), live_gates: AtomicU64::new(1), clock }
+        Self {
+            shards: Sharded::default(),
+            live_gates: AtomicU64::new(1),
+            live_gates_of_region: AtomicU64::new(1),
+            clock,
+        }
     }
 
     /// Sets the number of gates by which limits are divided.
-    pub(crate) fn set_live_gates(&self, gates: u64) {
-        self.live_gates.store(gates.max(1), Ordering::Relaxed);
+    pub(crate) fn set_live_gates(&self, gates: LiveGates) {
+        self.live_gates.store(gates.all.max(1), Ordering::Relaxed);
+        self.live_gates_of_region.store(gates.of_region.max(1), Ordering::Relaxed);
     }
 
     /// The number of gates by which limits are divided.
-    pub(crate) fn live_gates(&self) -> u64 {
-        self.live_gates.load(Ordering::Relaxed)
+    pub(crate) fn live_gates(&self) -> LiveGates {
+        LiveGates {
+            all: self.live_gates.load(Ordering::Relaxed),
+            of_region: self.live_gates_of_region.load(Ordering::Relaxed),
+        }
     }
 
     /// Decides by this gate's clock. Returns one decision for each limit of each rule.
@@ -187,7 +199,11 @@ fn names(rules: &[RuleMeters]) -> impl Iterator<Item = CounterName> + '_ {
 }
 
 /// The meters of a rule, with this gate's share of its limits.
-fn meters(charge: &RuleCharge, tenant: TenantId, gates: u64, now: Micros) -> RuleMeters {
+fn meters(charge: &RuleCharge, tenant: TenantId, gates: LiveGates, now: Micros) -> RuleMeters {
+    let gates = match charge.active.rule.reach() {
+        Reach::World => gates.all,
+        Reach::Region => gates.of_region,
+    };
     let mut meters = charge.meters(tenant, |quota| calendar::bounds(quota, now));
     for ((_, meter), limit) in meters.limits.iter_mut().zip(charge.limits()) {
         *meter = charge.meter(&limit.algorithm.share(gates), |quota| calendar::bounds(quota, now));

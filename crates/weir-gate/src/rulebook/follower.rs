@@ -14,7 +14,7 @@ use weir_domain::id::GateId;
 use weir_domain::rulebook::Rulebook;
 use weir_redis::Client;
 use weir_redis::signal::{self, Wake};
-use weir_store::{GateBeat, RulebookPoll, RulebookVersion, Store, StoreError};
+use weir_store::{GateBeat, LiveGates, RulebookPoll, RulebookVersion, Store, StoreError};
 
 use super::Staleness;
 use super::apart;
@@ -91,6 +91,7 @@ impl Follower {
             applied_after_ms: 0,
             started_at: now,
             weir_version: env!("CARGO_PKG_VERSION").to_owned(),
+            region: settings.region.clone(),
             redis_up: false,
             redis_round_trip_us: None,
             load: None,
@@ -313,7 +314,8 @@ impl Follower {
                 return;
             }
             *cache = read;
-            state.local.set_live_gates(live_gates);
+            // How many of them are in this region is not known yet.
+            state.local.set_live_gates(LiveGates { all: live_gates, of_region: live_gates });
             state.held.confirm(Duration::from_millis(age_ms));
             follow_home(&state, &Rulebook::default(), &book);
             state.held.apply(book);
@@ -328,7 +330,7 @@ impl Follower {
 
     /// The state that a snapshot would hold now, and the function that takes the snapshot.
     fn snapshot(&self) -> (SavedState, impl FnOnce() -> Snapshot<WholeTenants> + Send + 'static) {
-        let live_gates = self.state.local.live_gates();
+        let live_gates = self.state.local.live_gates().all;
         let saved_at_ms = self.state.clock.now().as_millis();
         let present = self.cache.lock().version();
         let cache = self.cache.clone();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use weir_domain::id::GateId;
 
 use super::*;
-use crate::{GateBeat, GateLoad};
+use crate::{GateBeat, GateLoad, LiveGates};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -19,6 +19,7 @@ pub(super) fn beat() -> GateBeat {
         applied_after_ms: 12,
         started_at: NOW,
         weir_version: "1.2.3".to_owned(),
+        region: None,
         redis_up: true,
         redis_round_trip_us: Some(250),
         load: None,
@@ -29,8 +30,9 @@ pub(super) fn beat() -> GateBeat {
 async fn heartbeat_records_the_served_version_and_live_gates_are_counted() {
     let database = database().await;
     let (one, other) = (beat(), beat());
-    assert_eq!(database.gate.beat(&one, MINUTE).await.unwrap(), 1);
-    assert_eq!(database.gate.beat(&other, MINUTE).await.unwrap(), 2);
+    let of = |all: u64, of_region: u64| LiveGates { all, of_region };
+    assert_eq!(database.gate.beat(&one, MINUTE).await.unwrap(), of(1, 1));
+    assert_eq!(database.gate.beat(&other, MINUTE).await.unwrap(), of(2, 2));
     let load = GateLoad {
         interval_ms: 2_000,
         checks: 100,
@@ -43,7 +45,10 @@ async fn heartbeat_records_the_served_version_and_live_gates_are_counted() {
         memory_bytes: Some(90 << 20),
     };
     let later = GateBeat { rulebook_version: 4, load: Some(load), ..one.clone() };
-    assert_eq!(database.gate.beat(&later, MINUTE).await.unwrap(), 2);
+    assert_eq!(database.gate.beat(&later, MINUTE).await.unwrap(), of(2, 2));
+    let elsewhere = GateBeat { region: Some("us".to_owned()), ..other.clone() };
+    assert_eq!(database.gate.beat(&elsewhere, MINUTE).await.unwrap(), of(2, 1));
+    assert_eq!(database.gate.beat(&later, MINUTE).await.unwrap(), of(2, 1));
 
     let mut tx = database.app.begin("tests", Scope::Service).await.unwrap();
     let rows = tx.gates().list_live(MINUTE).await.unwrap();
@@ -55,6 +60,8 @@ async fn heartbeat_records_the_served_version_and_live_gates_are_counted() {
     assert_eq!(shown, (Some("1.2.3"), Some(true), Some(250)));
     let of_other = rows.iter().find(|row| row.id == other.id).unwrap().load;
     assert_eq!((row.load, of_other), (Some(load), None));
+    let regions = rows.iter().filter_map(|row| row.region.as_deref());
+    assert_eq!(regions.collect::<Vec<_>>(), ["us"]);
     assert_eq!(tx.gates().forget(MINUTE).await.unwrap(), 0);
     assert_eq!(tx.gates().forget(Duration::ZERO).await.unwrap(), 2);
     assert_eq!(tx.gates().list_live(MINUTE).await.unwrap(), []);

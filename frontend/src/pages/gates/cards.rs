@@ -61,11 +61,13 @@ fn GateCard(gate: Replica, tenant_version: u64) -> impl IntoView {
             format!("{}, {} behind", gate.rulebook_version, quantity(some, "version", "versions"))
         }
     };
+    let region = gate.region.map(|region| view! { <dt>"Region"</dt><dd>{region}</dd> });
     let name = gate.address.unwrap_or_else(|| "Address hidden".to_owned());
     view! {
         <li class="card stack">
             <div class="card-head"><p class="name">{name}</p>{state}</div>
             <dl class="facts">
+                {region}
                 {load}
                 <dt>"Redis"</dt><dd>{redis}</dd>
                 <dt>"Rulebook"</dt><dd>{version}</dd>

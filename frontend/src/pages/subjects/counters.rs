@@ -23,7 +23,7 @@ use crate::components::require_role::RequireRole;
 use crate::components::time::RelativeTime;
 use crate::model::denied_by::denials_of;
 use crate::model::duration::about;
-use crate::model::headroom::{Headroom, per};
+use crate::model::headroom::{Headroom, by_region, per};
 use crate::model::number::grouped;
 use crate::model::override_labels;
 use crate::model::subject_action::{RuleSubject, TIMES_S, time};
@@ -133,8 +133,9 @@ pub fn RuleCard(
 fn state(rule: &SubjectOfRule) -> AnyView {
     match rule.action {
         Action::Limit => {
-            view! { <ul class="meters">{rule.limits.iter().map(meter).collect::<Vec<_>>()}</ul> }
-                .into_any()
+            let meters: Vec<_> = rule.limits.iter().map(meter).collect();
+            let regions = by_region(&rule.regions).map(|text| view! { <p class="note">{text}</p> });
+            view! { <ul class="meters">{meters}</ul>{regions} }.into_any()
         }
         Action::Deny => view! { <p class="verdict-denied">"Every check is denied"</p> }.into_any(),
         Action::Allow => {

@@ -21,6 +21,7 @@ use crate::components::feedback::{Empty, SubmitProblem, Warning};
 use crate::components::require_role::RequireRole;
 use crate::components::submit::SubmitAction;
 use crate::components::verdict::retry_text;
+use crate::model::headroom::by_region;
 use crate::model::labels;
 use crate::model::number::{grouped, parse};
 use crate::model::request_link::{attributes, request_link, sample_request};
@@ -165,6 +166,7 @@ fn row(rule: TestedRule) -> impl IntoView {
         view! { <div>{left}" of "{grouped(limit.limit)}" left"{retry}</div> }
     };
     let states: Vec<_> = rule.limits.iter().map(state).collect();
+    let regions = by_region(&rule.regions).map(|text| view! { <div class="note">{text}</div> });
     let verdict = rule.matches.then(|| {
         let what = match rule.action {
             Action::Limit if rule.limits.is_empty() => " off",
@@ -184,7 +186,7 @@ fn row(rule: TestedRule) -> impl IntoView {
             <td><A href=move || tenant.page(&page) attr:class="name">{rule.rule}</A>" "<ModeBadge mode=rule.mode /></td>
             <td>{matches}" "{verdict}</td>
             <td>{subject}</td>
-            <td>{states}{overridden}</td>
+            <td>{states}{regions}{overridden}</td>
         </tr>
     }
 }

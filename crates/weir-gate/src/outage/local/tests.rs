@@ -75,7 +75,7 @@ fn check_without_room_for_its_counter_is_denied_for_now() {
 #[test]
 fn cost_above_the_share_is_denied_for_now_and_above_the_limit_for_ever() {
     let local = local();
-    local.set_live_gates(4);
+    local.set_live_gates(LiveGates { all: 8, of_region: 4 });
     let rule = of(&rule(LimitDraft::FixedWindow { limit: 100, window_ms: 60_000 }), 7);
     let retry = |cost| local.decide(A, Operation::Consume, cost, &rule)[0].retry_after_ms;
     assert_eq!(retry(50), Some(RETRY_AFTER_MS));
