@@ -54,7 +54,7 @@ async function difference(page, shoot) {
     assert.equal(await page.getByLabel("Actor").inputValue(), "AUDITOR");
     // B26: the line itself says what changed, and names the objects.
     const line = page.getByRole("row", { name: "Changed rule login" });
-    await line.getByText("at least 1 s apart → at least 5 s apart; mode Enforced → Shadow").waitFor();
+    await line.getByText("spacing 1 s → 5 s; mode Enforced → Shadow").waitFor();
     const entry = line.getByRole("button", { name: "Changed rule login" });
     await entry.focus();
     await page.keyboard.press("Enter");

@@ -4,12 +4,12 @@ use serde_json::Value;
 use weir_domain::quantity::counted;
 use weir_wire::counted::CountedBody;
 use weir_wire::overrides::OverrideBody;
-use weir_wire::rules::{RuleBody, controls};
+use weir_wire::rules::{RuleBody, VariantBody, controls};
 
 mod fields;
 mod words;
 
-use words::{arrow, condition, effect, limit, limit_change, time};
+use words::{arrow, condition, condition_change, effect, limit, limit_change, time};
 
 /// The most differences that a text names.
 const NAMED_MAX: usize = 3;
@@ -75,7 +75,7 @@ fn rule_differences(before: &RuleBody, after: &RuleBody) -> Vec<String> {
         (&before.conditions, &after.conditions),
         |one, other| one.attribute == other.attribute,
         condition,
-        |one, other| arrow("match", &condition(one), &condition(other)),
+        condition_change,
     );
     let counts = |rule: &RuleBody| match rule.count_by.as_slice() {
         [] => "one shared counter".to_owned(),
@@ -85,7 +85,14 @@ fn rule_differences(before: &RuleBody, after: &RuleBody) -> Vec<String> {
         }
     };
     parts.texts("counts", &counts(before), &counts(after));
-    for (before, after) in controls(before).iter().zip(controls(after)) {
+    parts.lists(
+        (&before.variants, &after.variants),
+        |one, other| one.name == other.name,
+        |body| format!("variant {} with {} %", body.name, body.percent),
+        variant_change,
+    );
+    let others = controls(before).into_iter().zip(controls(after));
+    for (before, after) in others.filter(|(control, _)| control.label != "Variants") {
         parts.texts(&before.label.to_lowercase(), &before.text, &after.text);
     }
     let outage = |rule: &RuleBody| rule.on_store_failure.title();
@@ -98,6 +105,19 @@ fn rule_differences(before: &RuleBody, after: &RuleBody) -> Vec<String> {
         parts.0.push("description".to_owned());
     }
     parts.0
+}
+
+fn variant_change(before: &VariantBody, after: &VariantBody) -> String {
+    let mut parts = Differences::default();
+    let share = |body: &VariantBody| format!("{} %", body.percent);
+    parts.texts("share", &share(before), &share(after));
+    parts.lists(
+        (&before.limits, &after.limits),
+        |one, other| one.algorithm() == other.algorithm(),
+        limit,
+        limit_change,
+    );
+    format!("variant {}: {}", before.name, parts.0.join(", "))
 }
 
 fn override_differences(before: &OverrideBody, after: &OverrideBody) -> Vec<String> {

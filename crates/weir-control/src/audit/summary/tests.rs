@@ -26,6 +26,8 @@ fn the_changed_parts_of_a_rule_are_named_and_no_others() {
         })
     };
     let day = json!({ "algorithm": "fixed_window", "limit": 20_000, "window_ms": 86_400_000 });
+    let hour = json!({ "algorithm": "fixed_window", "limit": 20_000, "window_ms": 3_600_000 });
+    let month = |time_zone: &str| json!({ "algorithm": "quota", "limit": 9, "period": "month", "time_zone": time_zone });
     let half = json!({ "algorithm": "fixed_window", "limit": 10_000, "window_ms": 86_400_000 });
     let of = |limits: Value| rule(json!({ "limits": limits }));
     for (before, after, expected) in [
@@ -33,12 +35,19 @@ fn the_changed_parts_of_a_rule_are_named_and_no_others() {
         (
             of(json!([bucket(40, 10), day])),
             of(json!([bucket(40, 10), half])),
-            "20,000 per day (fixed window) → 10,000 per day (fixed window)",
+            "limit 20,000 → 10,000 per day",
         ),
+        (of(json!([bucket(40, 10)])), of(json!([bucket(40, 5)])), "refill 10 → 5 per second"),
         (
             of(json!([bucket(40, 10)])),
-            of(json!([bucket(40, 5)])),
-            "bursts of 40, then 10 per second → bursts of 40, then 5 per second",
+            of(json!([bucket(15, 5)])),
+            "burst 40 → 15, refill 10 → 5 per second",
+        ),
+        (of(json!([day])), of(json!([hour])), "limit 20,000 per day → 20,000 per hour"),
+        (
+            of(json!([month("UTC")])),
+            of(json!([month("Europe/Berlin")])),
+            "time zone UTC → Europe/Berlin",
         ),
         (
             of(json!([bucket(40, 10), day])),
@@ -56,7 +65,32 @@ fn the_changed_parts_of_a_rule_are_named_and_no_others() {
     let path = |value: &str| json!({ "match": [{ "attribute": "path", "op": "prefix", "value": value }], "mode": "off" });
     assert_eq!(
         differs("rule.revert", &rule(path("/a")), &rule(path("/b"))),
-        "match path starts with /a → path starts with /b"
+        "match path starts with /a → /b"
+    );
+    let variants = |limit: u64, percent: u64| {
+        let each = |name: &str, limit: u64, percent: u64| {
+            json!({
+                "name": name, "percent": percent,
+                "limits": [{ "algorithm": "fixed_window", "limit": limit, "window_ms": 60_000 }],
+            })
+        };
+        let both = [each("a", 10, 100 - percent), each("b", limit, percent)];
+        rule(json!({ "limits": [], "variants": both }))
+    };
+    assert_eq!(
+        differs("rule.update", &variants(20, 50), &variants(30, 50)),
+        "variant b: limit 20 → 30 per minute"
+    );
+    assert_eq!(
+        differs("rule.update", &variants(20, 50), &variants(20, 60)),
+        "variant a: share 50 % → 40 %; variant b: share 50 % → 60 %"
+    );
+    let plans = |plans: &[&str]| {
+        rule(json!({ "match": [{ "attribute": "plan", "op": "one_of", "value": plans }] }))
+    };
+    assert_eq!(
+        differs("rule.update", &plans(&["a", "b", "c"]), &plans(&["b", "c", "d", "e"])),
+        "match plan is one of: added d, e, removed a"
     );
 }
 
