@@ -66,6 +66,20 @@ pub struct OverrideAnswer {
     pub updated_at: DateTime,
 }
 
+/// `GET /tenants/{tenant}/overrides`: one page of the overrides that match.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct OverridesPage {
+    /// The overrides, oldest first.
+    pub data: Vec<OverrideAnswer>,
+    /// Pass it as `?cursor=` to get the next page; null on the last.
+    pub next_cursor: Option<String>,
+    /// The number of overrides that match, on all pages. Null after the first page, and if there are too many to count: more than
+    /// 100,000, or with `subject` more than 10,000 to search.
+    #[serde(default)]
+    pub total: Option<u64>,
+}
+
 /// A deleted override, with its owner before the deletion.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -123,6 +137,10 @@ pub struct ReplacedSet {
     pub overrides: u64,
 }
 
+/// Most overrides that the `total` of a list counts.
+pub const OVERRIDES_TOTAL_MAX: u64 = 100_000;
+/// Most overrides that are searched to count those with a text in their subject.
+pub const OVERRIDES_SEARCHED_MAX: u64 = 10_000;
 /// Most overrides of one bulk write.
 pub const BULK_OVERRIDES_MAX: usize = 5_000;
 /// Most characters of a reason.

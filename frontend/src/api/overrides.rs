@@ -2,9 +2,9 @@
 
 use gloo_net::http::Method;
 use weir_wire::overrides::{
-    BulkOverridesAnswer, BulkOverridesBody, OverrideAnswer, OverrideBody, RestoreOverrideBody,
+    BulkOverridesAnswer, BulkOverridesBody, OverrideAnswer, OverrideBody, OverridesPage,
+    RestoreOverrideBody,
 };
-use weir_wire::page::Page;
 use weir_wire::tester::{InspectAnswer, InspectBody, ResetAnswer, ResetBody};
 
 use super::request::{Call, with_parameters};
@@ -26,7 +26,7 @@ impl Api {
         tenant: &str,
         search: &OverrideSearch,
         cursor: Option<&str>,
-    ) -> Answer<Page<OverrideAnswer>> {
+    ) -> Answer<OverridesPage> {
         let path = format!("/tenants/{tenant}/overrides?limit=200");
         let parameters = [
             ("subject", search.subject.as_str()),

@@ -59,9 +59,9 @@ where
     T: Clone + Send + Sync + 'static,
 {
     let source = Source::new(rows, columns, id, options);
-    let TableOptions { selected, is_virtual, partial, export, .. } = options;
+    let TableOptions { selected, is_virtual, partial, total, export, .. } = options;
     let table = Table::new(label, nouns, source, view, (selected, is_virtual, partial.is_some()));
-    view! { <Whole table partial export empty /> }
+    view! { <Whole table partial total export empty /> }
 }
 
 /// Not generic, so that the code is not duplicated for each type of row.
@@ -69,19 +69,20 @@ where
 fn Whole(
     table: Table,
     partial: Option<Signal<bool>>,
+    total: Option<Signal<Option<String>>>,
     export: Option<Callback<()>>,
     empty: ViewFn,
 ) -> impl IntoView {
     let count = move || {
         let (one, many) = table.nouns;
         let (shown, all) = (table.order.with(Vec::len), table.source.count.get());
-        let counted = quantity(all, one, many);
-        let counted = if shown == all {
-            counted
-        } else {
-            format!("{} of {counted}", grouped(u64::try_from(shown).unwrap_or(u64::MAX)))
-        };
         let is_partial = partial.is_some_and(|partial| partial.get());
+        let some = grouped(u64::try_from(shown).unwrap_or(u64::MAX));
+        if let Some(total) = total.filter(|_| is_partial).and_then(|total| total.get()) {
+            return format!("{some} of {total} {many}");
+        }
+        let counted = quantity(all, one, many);
+        let counted = if shown == all { counted } else { format!("{some} of {counted}") };
         if is_partial { counted + "; more are not loaded yet" } else { counted }
     };
     let is_empty = Memo::new(move |_| table.order.with(Vec::is_empty));

@@ -171,9 +171,12 @@ async function importMany(page, shoot) {
     await choose(page, [head, ...lines, `default,${name},deny,,,"'=cmd, really",'=u-x`]);
     await page.getByText("2,001 overrides ready to import").waitFor();
     await page.getByRole("button", { name: "Import", exact: true }).click();
-    await page.getByRole("button", { name: "Load more" }).waitFor();
+    await page.getByText("200 of 2,002 overrides", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Load more" }).click();
+    await page.getByText("400 of 2,002 overrides", { exact: true }).waitFor();
     await page.getByLabel("Search subjects").fill("=U-X");
     await row(page, "user =u-x").getByText("=cmd, really").waitFor();
+    await page.getByText("1 override", { exact: true }).waitFor();
     await page.getByLabel("Search subjects").fill("");
     await page.getByRole("button", { name: "Load more" }).waitFor();
     await shoot("overrides");

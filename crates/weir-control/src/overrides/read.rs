@@ -9,7 +9,9 @@ use weir_http::json::Json;
 use weir_http::params::{Path, Query};
 use weir_http::problem::Problem;
 use weir_store::{OverrideFilter, OverrideSpec};
-use weir_wire::overrides::OverrideAnswer;
+use weir_wire::overrides::{
+    OVERRIDES_SEARCHED_MAX, OVERRIDES_TOTAL_MAX, OverrideAnswer, OverridesPage,
+};
 use weir_wire::page::Page;
 
 use crate::actor::{By, InNamespaces, Viewer};
@@ -42,12 +44,12 @@ pub(crate) struct OverridesQuery {
 /// The tenant's overrides, oldest first.
 #[utoipa::path(get, path = "/tenants/{tenant}/overrides", operation_id = "overrides_list", tag = "overrides",
     params(("tenant" = String, Path, description = "`tenant_…`"), OverridesQuery),
-    responses((status = 200, description = "The overrides", body = Page<OverrideAnswer>)))]
+    responses((status = 200, description = "The overrides", body = OverridesPage)))]
 pub(crate) async fn list(
     State(control): State<ControlState>,
     By { caller, .. }: By<InNamespaces<Viewer>>,
     Query(query): Query<OverridesQuery>,
-) -> Result<Json<Page<OverrideAnswer>>, ControlError> {
+) -> Result<Json<OverridesPage>, ControlError> {
     let tenant_id = caller.tenant_id;
     let subject = names::text_filter("subject", query.subject)?;
     let namespace = names::namespace_filter(query.namespace)?;
@@ -71,9 +73,15 @@ pub(crate) async fn list(
     let mut tx = control.reading("overrides.list", &caller).await?;
     let filter = OverrideFilter { rule_id, namespaces, subject };
     let listing = tx.overrides().list(tenant_id, &filter, &page).await?;
+    let most = filter.subject.as_ref().map_or(OVERRIDES_TOTAL_MAX, |_| OVERRIDES_SEARCHED_MAX);
+    let total = match page.after {
+        None => tx.overrides().count_listed(tenant_id, &filter, most).await?,
+        Some(_) => None,
+    };
     let page = list.answer(listing, |row| row.id.to_string(), |row| override_answer(&row));
-    let data = page.data.into_iter().collect::<Result<_, _>>()?;
-    Ok(Json(Page { data, next_cursor: page.next_cursor }))
+    let Page { data, next_cursor } = page;
+    let data = data.into_iter().collect::<Result<_, _>>()?;
+    Ok(Json(OverridesPage { data, next_cursor, total }))
 }
 
 /// One override; its revision is also the `ETag`.

@@ -39,7 +39,10 @@ async fn override_is_made_listed_replaced_and_deleted() {
         .await
         .expect(200);
     assert_eq!(list.text("/data/0/id"), made.text("/id"));
-    assert!(!list.body["next_cursor"].is_null());
+    assert_eq!(list.body["total"], json!(2), "on all pages");
+    let next = format!("overrides?rule_id={rule}&limit=1&cursor={}", list.text("/next_cursor"));
+    let next = plane.by(&ada, "GET", &next).send().await.expect(200);
+    assert_eq!((&next.body["total"], &next.body["next_cursor"]), (&Value::Null, &Value::Null));
     let find =
         async |text: &str| plane.by(&ada, "GET", &format!("overrides?subject={text}")).send().await;
     assert_eq!(find("U-1").await.expect(200).text("/data/0/id"), made.text("/id"));
@@ -49,6 +52,7 @@ async fn override_is_made_listed_replaced_and_deleted() {
         let path = format!("overrides?namespace={namespace}");
         let list = plane.by(&ada, "GET", &path).send().await.expect(200);
         assert_eq!(list.body["data"].as_array().map(Vec::len), Some(overrides));
+        assert_eq!(list.body["total"], json!(overrides));
     }
     let rules = plane.by(&ada, "GET", "rules").send().await.expect(200);
     assert_eq!(rules.body["data"][0]["overrides"], json!(2));

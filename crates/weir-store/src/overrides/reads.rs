@@ -69,6 +69,49 @@ impl Overrides<'_> {
         Ok(page.listing(rows))
     }
 
+    /// Returns the number of overrides that [`Self::list`] returns on all pages; `None` if the rule and the namespaces have
+    /// more than `most`, which are not counted.
+    pub async fn count_listed(
+        self,
+        tenant_id: TenantId,
+        filter: &OverrideFilter,
+        most: u64,
+    ) -> Result<Option<u64>, StoreError> {
+        let row = sqlx::query!(
+            r#"-- overrides.count_listed
+            SELECT
+                count(*) AS "read!",
+                count(*) FILTER (
+                    WHERE
+                        $3::text IS NULL
+                        OR EXISTS (
+                            SELECT FROM jsonb_each_text(subject) AS attribute
+                            WHERE strpos(lower(attribute.value), lower($3)) > 0
+                        )
+                ) AS "listed!"
+            FROM (
+                SELECT subject FROM overrides
+                WHERE tenant_id = $1
+                    AND ($2::uuid IS NULL OR rule_id = $2)
+                    AND (
+                        $4::text[] IS NULL
+                        OR rule_id IN (
+                            SELECT id FROM rules WHERE tenant_id = $1 AND namespace = ANY($4)
+                        )
+                    )
+                LIMIT $5
+            ) searched"#,
+            uuid(tenant_id.to_u128()),
+            filter.rule_id.map(|id| uuid(id.to_u128())),
+            filter.subject,
+            filter.namespaces.as_deref(),
+            i64::try_from(most).unwrap_or(i64::MAX).saturating_add(1),
+        )
+        .fetch_one(self.conn)
+        .await?;
+        Ok((unsigned(row.read) <= most).then(|| unsigned(row.listed)))
+    }
+
     /// Returns the overrides of a rule for these subjects.
     pub async fn for_subjects(
         self,

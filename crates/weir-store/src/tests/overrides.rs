@@ -98,7 +98,22 @@ async fn thousands_of_overrides_are_written_at_once_and_replace_existing_ones() 
     assert_eq!((activity.len(), activity[&rule_id].overrides), (1, COUNTED_OVERRIDES_MAX));
     let with_text =
         |text: &str| OverrideFilter { subject: Some(text.to_owned()), ..OverrideFilter::default() };
+    let count = async |filter: &OverrideFilter, most| {
+        let mut tx = tenant_tx(&database.app, tenant_id).await;
+        tx.overrides().count_listed(tenant_id, filter, most).await.unwrap()
+    };
+    tx.commit().await.unwrap();
+    assert_eq!(count(&of_rule, 3_000).await, Some(3_000));
+    assert_eq!(count(&of_rule, 2_999).await, None, "more are not counted");
     let value = bulk.rows[7].1.subject["user"].as_str().unwrap().to_uppercase();
+    let user = |row: &(OverrideId, OverrideBody)| row.1.subject["user"].to_string().to_uppercase();
+    let with_value = bulk.rows.iter().filter(|row| user(row).contains(&value)).count();
+    let listed = count(&with_text(&value), 3_000).await;
+    assert_eq!(listed, Some(u64::try_from(with_value).unwrap()), "{value}");
+    assert_eq!(count(&with_text(&value), 2_999).await, None, "more are not searched");
+    let elsewhere = OverrideFilter { namespaces: Some(vec![]), ..OverrideFilter::default() };
+    assert_eq!(count(&elsewhere, 10).await, Some(0));
+    let mut tx = tenant_tx(&database.app, tenant_id).await;
     let found = tx.overrides().list(tenant_id, &with_text(&value), &first_page()).await.unwrap();
     assert!(found.items.iter().any(|row| row.id == bulk.rows[7].0), "{value}");
     let none = tx.overrides().list(tenant_id, &with_text("user\""), &first_page()).await.unwrap();

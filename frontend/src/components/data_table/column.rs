@@ -32,6 +32,8 @@ pub struct TableOptions<T: 'static> {
     pub is_virtual: bool,
     /// The server has rows that are not loaded.
     pub partial: Option<Signal<bool>>,
+    /// The number of rows that the server has, if it is known; shown while `partial`.
+    pub total: Option<Signal<Option<String>>>,
     /// Fetches the rows that are not loaded, for an export.
     pub rest: Option<Callback<(), Answer<Vec<T>>>>,
     /// Replaces the export of the rows.
@@ -55,6 +57,7 @@ impl<T> Default for TableOptions<T> {
             link: None,
             is_virtual: false,
             partial: None,
+            total: None,
             rest: None,
             export: None,
         }

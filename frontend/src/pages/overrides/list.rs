@@ -1,10 +1,10 @@
 //! The filtered overrides, one page at a time.
 
-use futures_util::FutureExt as _;
+use futures_util::{FutureExt as _, TryFutureExt as _};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos_router::components::A;
-use weir_wire::overrides::OverrideAnswer;
+use weir_wire::overrides::{OVERRIDES_TOTAL_MAX, OverrideAnswer, OverridesPage};
 use weir_wire::page::Page;
 use weir_wire::tenants::Role;
 
@@ -24,6 +24,7 @@ use crate::components::submit::SubmitAction;
 use crate::components::table::RowButton;
 use crate::components::time::{ExactTime, ExpiryTime};
 use crate::components::toast::Toasts;
+use crate::model::number::grouped;
 use crate::model::rule_choice::by_id;
 use crate::model::{override_labels, owners, subject};
 use crate::pages::namespace_filter::NamespaceFilter;
@@ -65,7 +66,7 @@ async fn overrides(
     rules: Rules,
     search: &OverrideSearch,
     cursor: Option<String>,
-) -> Result<Page<OverrideAnswer>, Problem> {
+) -> Result<OverridesPage, Problem> {
     let page = api.overrides(tenant, search, cursor.as_deref()).await?;
     load_missing_rules(api, tenant, rules, page.data.iter().map(|answer| &answer.body.rule_id))
         .await?;
@@ -75,16 +76,24 @@ async fn overrides(
 /// The first page and the pages loaded after it.
 #[component]
 fn Pages(
-    page: Signal<Page<OverrideAnswer>>,
+    page: Signal<OverridesPage>,
     filter: OverrideFilter,
     rules: Rules,
     writes: RwSignal<u32>,
     open: RwSignal<OpenForm>,
 ) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let paged = Paged::new(page, move |cursor| {
+    let paged = Paged::new(Signal::derive(move || rows(page.get())), move |cursor| {
         let search = filter.search();
-        async move { overrides(api, &tenant.now(), rules, &search, cursor).await }.boxed_local()
+        let page = async move { overrides(api, &tenant.now(), rules, &search, cursor).await };
+        page.map_ok(rows).boxed_local()
+    });
+    let total = Signal::derive(move || match page.with(|page| page.total) {
+        Some(total) => Some(grouped(total)),
+        None if filter.typed.value.with(String::is_empty) => {
+            Some(format!("more than {}", grouped(OVERRIDES_TOTAL_MAX)))
+        }
+        None => None,
     });
     let is_filtered = Memo::new(move |_| filter.search() != OverrideSearch::default());
     let empty = move || {
@@ -109,10 +118,14 @@ fn Pages(
             columns=columns(rules, Actions { writes, open, action: paged.more.action })
             id=|entry| entry.id.clone()
             view=table_in_url()
-            options=TableOptions { is_virtual: true, ..TableOptions::default() }
+            options=TableOptions { is_virtual: true, total: Some(total), ..TableOptions::default() }
             empty
         />
     }
+}
+
+fn rows(page: OverridesPage) -> Page<OverrideAnswer> {
+    Page { data: page.data, next_cursor: page.next_cursor }
 }
 
 /// The state of the buttons of a row; `action` belongs to the list, which shows its problem below the table.
