@@ -19,9 +19,9 @@ use crate::components::toast::{ToastStack, Toasts};
 use crate::components::url_state::PendingQuery;
 use crate::pages::{
     Accept, Alerts, Audit, Confirm, DeferredJobs, Forgot, Gates, Home, Keys, Live, Members,
-    NewRule, NotFound, NotFoundInside, Operator, OperatorGates, Overrides, Overview, Proxies,
-    Reset, RuleEditor, RulePage, Rules, Settings, Shell, SignIn, SignUp, Start, Subjects, Tenants,
-    Tester, UndoneChanges, Usage, WhatIf, Why,
+    NewRule, NotFound, NotFoundInside, Operator, OperatorGates, OperatorRegions, Overrides,
+    Overview, Proxies, Reset, RuleEditor, RulePage, Rules, Settings, Shell, SignIn, SignUp, Start,
+    Subjects, Tenants, Tester, UndoneChanges, Usage, WhatIf, Why,
 };
 use crate::session::{Session, SessionState, SignOutReason};
 
@@ -60,6 +60,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/tenants") view=Tenants />
                 <Route path=path!("/operator") view=Operator />
                 <Route path=path!("/operator/gates") view=OperatorGates />
+                <Route path=path!("/operator/regions") view=OperatorRegions />
                 <ParentRoute path=path!("/t/:tenant") view=Shell>
                     <Route path=path!("") view=Rules />
                     <Route path=path!("start") view=Start />

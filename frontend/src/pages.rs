@@ -45,8 +45,8 @@ pub use accept::Accept;
 pub use home::Home;
 pub use lazy::{
     Alerts, Audit, Confirm, DeferredJobs, Forgot, Gates, Keys, Live, Members, NewRule, Operator,
-    OperatorGates, Overrides, Overview, Proxies, Reset, RuleEditor, RulePage, Rules, Settings,
-    Subjects, Tester, Usage, WhatIf, Why,
+    OperatorGates, OperatorRegions, Overrides, Overview, Proxies, Reset, RuleEditor, RulePage,
+    Rules, Settings, Subjects, Tester, Usage, WhatIf, Why,
 };
 pub use not_found::{NotFound, NotFoundInside};
 pub use published::UndoneChanges;

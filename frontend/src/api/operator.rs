@@ -4,6 +4,7 @@ use gloo_net::http::Method;
 use weir_wire::accounts::Account;
 use weir_wire::ceilings::{CeilingsBody, DefaultCeilings, TenantCeilings};
 use weir_wire::page::Page;
+use weir_wire::regions::RegionsBody;
 use weir_wire::replicas::{Replicas, Rollouts};
 use weir_wire::second_factors::{IssueReset, IssuedReset};
 use weir_wire::tenants::{Enforcement, InstallationEnforcement, Tenant};
@@ -80,6 +81,16 @@ impl Api {
     /// The latest changes of all tenants, with the time after which each gate served them.
     pub fn all_rollouts(self) -> Answer<Rollouts> {
         self.read("/operator/replicas/rollouts?limit=50".to_owned())
+    }
+
+    /// The regions of the installation.
+    pub fn regions(self) -> Answer<RegionsBody> {
+        self.read("/operator/regions".to_owned())
+    }
+
+    /// Replaces the regions of the installation.
+    pub fn set_regions(self, body: &RegionsBody) -> Answer<RegionsBody> {
+        self.call(Call::new(Method::PUT, "/operator/regions".to_owned()).body(body))
     }
 
     /// Whether limits are on for the installation.

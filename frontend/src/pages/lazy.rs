@@ -78,6 +78,7 @@ lazy! {
     connecting: proxies::Proxies as proxies_view, alerts::Alerts as alerts_view;
     administering: audit::Audit as audit_view, settings::Settings as settings_view,
         operator::Operator as operator_view, operator::OperatorGates as operator_gates_view,
+        operator::OperatorRegions as operator_regions_view,
         gates::Gates as gates_view;
     linked: confirm::Confirm as confirm_view, forgot::Forgot as forgot_view, reset::Reset as reset_view;
 }

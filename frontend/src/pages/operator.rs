@@ -1,9 +1,10 @@
-//! The pages for operators: the switch for all limits, ceilings, and the usage of all tenants; and the gates.
+//! The pages for operators: the switch for all limits, ceilings, and the usage of all tenants; the gates; and the regions.
 
 mod accounts;
 mod ceilings;
 mod frame;
 mod gates;
+mod regions;
 mod usage;
 
 use leptos::prelude::*;
@@ -18,6 +19,7 @@ use accounts::Accounts;
 use ceilings::Ceilings;
 use frame::OperatorFrame;
 pub use gates::OperatorGates;
+pub use regions::OperatorRegions;
 use usage::Usage;
 
 /// The settings and the usage of the installation.
@@ -27,7 +29,6 @@ pub fn Operator() -> impl IntoView {
         <OperatorFrame
             title="Operator"
             lead="Settings and usage of all tenants of this installation"
-            other=("/operator/gates", "Gates")
         >
             <Limits />
             <Ceilings />

@@ -47,6 +47,7 @@ fn ForOperators() -> impl IntoView {
         view! {
             <p><a href="/operator">"Operator: limits, ceilings and usage of all tenants"</a></p>
             <p><a href="/operator/gates">"Gates: state, rollouts and load"</a></p>
+            <p><a href="/operator/regions">"Regions: data centres, and the home of the counters"</a></p>
         }
     })
 }

@@ -9,13 +9,19 @@ use crate::pages::not_found::NotFound;
 use crate::pages::shell::Account;
 use crate::session::{Session, SessionState};
 
+/// The pages that operators go to from here.
+const PAGES: [(&str, &str); 4] = [
+    ("/operator", "Operator"),
+    ("/operator/gates", "Gates"),
+    ("/operator/regions", "Regions"),
+    ("/tenants", "Tenants"),
+];
+
 /// A page for operators, rendered once the person is signed in.
 #[component]
 pub(super) fn OperatorFrame(
     title: &'static str,
     lead: &'static str,
-    /// The address and the name of the other page for operators.
-    other: (&'static str, &'static str),
     children: ChildrenFn,
 ) -> impl IntoView {
     let session = expect_context::<Session>();
@@ -23,7 +29,8 @@ pub(super) fn OperatorFrame(
         SessionState::SignedIn(signed_in) => Some(signed_in.user.operator),
         SessionState::Unknown | SessionState::SignedOut(_) => None,
     });
-    let page = move || match operator.get() {
+    let page = move || {
+        match operator.get() {
         None => view! { <main class="narrow"><LoadingSkeleton /></main> }.into_any(),
         // To others the page does not exist, as its API does not.
         Some(false) => view! { <NotFound /> }.into_any(),
@@ -31,14 +38,14 @@ pub(super) fn OperatorFrame(
             <main class="narrow wide">
                 <p class="brand"><Logo /></p>
                 <PageHeader title=title lead=lead>
-                    <a class="button" href=other.0>{other.1}</a>
-                    <a class="button" href="/tenants">"Tenants"</a>
+                    {PAGES.into_iter().filter(|(_, name)| *name != title).map(|(href, name)| view! { <a class="button" href=href>{name}</a> }).collect::<Vec<_>>()}
                 </PageHeader>
                 {children()}
                 <Account />
             </main>
         }
         .into_any(),
+    }
     };
     view! { {page} }
 }

@@ -14,7 +14,6 @@ pub fn OperatorGates() -> impl IntoView {
         <OperatorFrame
             title="Gates"
             lead="Gates of this installation that reported in the last 15 seconds"
-            other=("/operator", "Operator")
         >
             <States />
         </OperatorFrame>
