@@ -123,7 +123,8 @@ fn drawing(
     let boundary = |at: u64| {
         let along = x.place(picture.window_ms * 1000 * at);
         let class = if at == WINDOWS { "end" } else { "" };
-        let label = if at == 0 { "0".to_owned() } else { duration::short(picture.window_ms * at) };
+        let label =
+            if at == 0 { "0".to_owned() } else { duration::short_readable(picture.window_ms * at) };
         view! {
             <line class="boundary" x1=along x2=along y1=ADMITTED_ROW y2=GROUND />
             <text class=class x=along y=HEIGHT - 6>{label}</text>

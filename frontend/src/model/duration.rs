@@ -64,9 +64,52 @@ pub fn about(length_ms: u64) -> String {
     }
 }
 
+/// The length rounded up to one that a person reads: a tenth of a second, and from a minute a second.
+pub fn readable_ms(length_ms: u64) -> u64 {
+    let step_ms = match length_ms {
+        0..1_000 => 1,
+        1_000..60_000 => 100,
+        _ => 1_000,
+    };
+    length_ms.div_ceil(step_ms) * step_ms
+}
+
+/// The readable length after a number of units: `per minute`, `in 3.4 seconds`.
+pub fn per_readable(length_ms: u64) -> String {
+    let ms = readable_ms(length_ms);
+    if ms >= 1_000 && Unit::whole(ms) == Unit::Milliseconds {
+        return format!("in {}.{} seconds", ms / 1_000, ms % 1_000 / 100);
+    }
+    format!("per {}", period(ms))
+}
+
+/// The readable length of an axis: `1 min`, `3.3 s`.
+pub fn short_readable(length_ms: u64) -> String {
+    if length_ms >= 1_000 && Unit::whole(length_ms) == Unit::Milliseconds {
+        return about(length_ms);
+    }
+    short(length_ms)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lengths_are_rounded_up_to_readable_ones() {
+        let lengths = [500, 1_500, 3_334, 60_000, 90_000, 333_334, 86_400_000];
+        let texts = lengths.map(per_readable);
+        let expected = [
+            "per 500 milliseconds",
+            "in 1.5 seconds",
+            "in 3.4 seconds",
+            "per minute",
+            "per 90 seconds",
+            "per 334 seconds",
+            "per day",
+        ];
+        assert_eq!(texts, expected);
+    }
 
     #[test]
     fn durations_use_the_largest_whole_unit() {

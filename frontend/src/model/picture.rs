@@ -50,11 +50,11 @@ pub struct Picture {
     pub dots: Vec<Dot>,
     /// Units used, at times since the start of the picture.
     pub level: Vec<(u64, u64)>,
-    /// The most units admitted in any period that is as long as the window.
+    /// The most units admitted in any period that is as long as the window, rounded up to a readable length.
     pub most: u64,
     /// The most units that any traffic can pass in [`Self::stretch_ms`].
     pub worst: u64,
-    /// The shortest possible length of the window.
+    /// The shortest possible length of the window, rounded up to a readable length.
     pub stretch_ms: u64,
     /// The classes that leave units free, and the level of the counter up to which each passes.
     pub classes: Vec<(String, u64)>,
@@ -99,7 +99,7 @@ impl Picture {
         let gives_leases = algorithm.lease_ms().is_some();
         let cost = if gives_leases { 1 } else { limit.div_ceil(DOTS_PER_LIMIT) };
         let times = times_us(pattern, by_hand, window_ms * 1000, limit / cost);
-        let stretch_ms = algorithm.shortest_window_ms();
+        let stretch_ms = duration::readable_ms(algorithm.shortest_window_ms());
         let note = algorithm.drawing_note();
         let worst = most_in(rule, stretch_ms * 1000, cost);
         let (dots, level, classes) = (Vec::new(), Vec::new(), classes(rule, limit));
@@ -130,19 +130,18 @@ impl Picture {
             String::new()
         };
         format!(
-            "{admitted} of {} requests allowed, {denied} denied{of_cost}. Peak: {} per {}.",
+            "{admitted} of {} requests allowed, {denied} denied{of_cost}. Peak: {} {}.",
             self.dots.len(),
             grouped(self.most),
-            duration::period(self.window_ms),
+            duration::per_readable(self.window_ms),
         )
     }
 
     /// The worst case as a sentence, with the assumptions of the picture.
     pub fn worst_case(&self) -> String {
         let units = if self.cost > 1 { " units" } else { "" };
-        let period = duration::period(self.stretch_ms);
-        let text =
-            format!("Worst case: {}{units} per {period}. {}", grouped(self.worst), self.note);
+        let period = duration::per_readable(self.stretch_ms);
+        let text = format!("Worst case: {}{units} {period}. {}", grouped(self.worst), self.note);
         text.trim_end().to_owned()
     }
 
@@ -194,7 +193,7 @@ impl Picture {
         let times: Vec<_> =
             self.dots.iter().filter(|dot| dot.admitted).map(|dot| dot.at_us).collect();
         let in_window = |first: usize| {
-            let end_us = times[first] + self.window_ms * 1000;
+            let end_us = times[first] + duration::readable_ms(self.window_ms) * 1000;
             times[first..].partition_point(|at_us| *at_us < end_us)
         };
         let most = (0..times.len()).map(in_window).max().unwrap_or(0);

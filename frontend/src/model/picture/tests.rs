@@ -48,6 +48,22 @@ fn classes_that_leave_units_free_have_a_level_of_their_own() {
 }
 
 #[test]
+fn worst_case_is_that_of_a_length_that_people_read() {
+    let refilled = |capacity: u64| {
+        let limit = LimitBody::TokenBucket { capacity, refill_tokens: 3, refill_interval_ms: 1000 };
+        picture(limit, Pattern::Burst)
+    };
+    let small = refilled(10);
+    assert_eq!(small.worst_case(), "Worst case: 20 in 3.4 seconds.");
+    assert!(small.summary().ends_with(" in 3.4 seconds."), "{}", small.summary());
+    let large = refilled(1_000).worst_case();
+    assert!(
+        large.starts_with("Worst case: 2,0") && large.ends_with(" per 334 seconds."),
+        "{large}"
+    );
+}
+
+#[test]
 fn large_limits_use_few_requests_of_higher_cost() {
     let limit = LimitBody::FixedWindow { limit: 1_000_000_000, window_ms: MINUTE };
     let picture = picture(limit, Pattern::Burst);
