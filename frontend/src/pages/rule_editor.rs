@@ -83,8 +83,8 @@ fn Form(before: Option<RuleAnswer>) -> impl IntoView {
         }
     };
     let is_new = before.with_untracked(Option::is_none);
-    let rule_id = before.with_untracked(|rule| rule.as_ref().map(|rule| rule.id.clone()));
-    let suggestion = Suggestion::provide(editor, rule_id);
+    let stored = before.with_untracked(|rule| rule.as_ref().map(|rule| (rule.id.clone(), saved)));
+    let suggestion = Suggestion::provide(editor, stored);
     view! {
         <form class="editor" on:submit=submit on:keydown=keys>
             <div class="stack">

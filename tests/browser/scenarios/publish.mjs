@@ -30,6 +30,7 @@ await scenario("publish", async ({ page, shoot }) => {
     await draftSurvives(page, shoot);
     await onPhone(page);
     await suggest(page, shoot);
+    await unrecorded(page);
     await review(page, shoot);
     await undo(page);
     await asShadow(page);
@@ -84,6 +85,20 @@ async function suggest(page, shoot) {
     await shoot("rule-suggestion");
     await drawer.getByRole("button", { name: "Try 4: 20% of subjects denied" }).click();
     await drawer.waitFor({ state: "hidden" });
+    assert.equal(await limit(page).inputValue(), "4");
+}
+
+/** A draft with a condition that the recorded checks cannot answer asks for no suggestion: its problem would be in the console. */
+async function unrecorded(page) {
+    await page.getByRole("button", { name: "Add condition" }).click();
+    const condition = page.getByRole("group", { name: "Condition" });
+    await condition.getByLabel("Attribute").fill("never-sent");
+    await condition.getByLabel("Value").fill("x");
+    await page.reload();
+    await page.getByText("Your unsaved changes are back.").waitFor();
+    await page.getByRole("button", { name: "Suggest from traffic" }).waitFor();
+    assert.equal(await page.getByText(/^p99 of your subjects/).count(), 0);
+    await condition.getByRole("button", { name: "Remove condition" }).click();
     assert.equal(await limit(page).inputValue(), "4");
 }
 

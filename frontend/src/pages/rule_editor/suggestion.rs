@@ -16,6 +16,7 @@ use crate::components::remote_data::{RemoteState, fetch_data, show};
 use crate::components::rule_form::{Editor, SuggestLimit};
 use crate::model::duration;
 use crate::model::number::{grouped, share};
+use crate::model::rule_form::RuleForm;
 use crate::model::suggestion::{
     SHARES, WINDOWS_MS, finding, limit_with, percentile, question, subjects_share, too_short,
     window_ms,
@@ -31,17 +32,17 @@ pub(super) struct Suggestion {
 
 impl Suggestion {
     /// Gives the limits of the form their buttons, and those of a stored rule the limit that most subjects need.
-    pub(super) fn provide(editor: Editor, rule_id: Option<String>) -> Self {
+    pub(super) fn provide(editor: Editor, stored: Option<(String, RuleForm)>) -> Self {
         let suggestion = Self { row: RwSignal::new(0), open: RwSignal::new(false) };
         provide_context(SuggestLimit(Callback::new(move |row| {
-            let rule_id = rule_id.clone();
+            let stored = stored.clone();
             let open = move |_| {
                 suggestion.row.set(row);
                 suggestion.open.set(true);
             };
             view! {
                 <div class="suggested">
-                    {rule_id.map(|rule_id| view! { <Percentile editor row rule_id /> })}
+                    {stored.map(|(rule_id, saved)| view! { <Percentile editor row rule_id saved /> })}
                     <button type="button" class="button small" on:click=open>"Suggest from traffic"</button>
                 </div>
             }
@@ -62,12 +63,17 @@ impl Suggestion {
 
 /// The limit that 99% of the subjects of the last day need at most, for the window of the row when it was shown.
 #[component]
-fn Percentile(editor: Editor, row: u32, rule_id: String) -> impl IntoView {
+fn Percentile(editor: Editor, row: u32, rule_id: String, saved: RuleForm) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let body = editor
         .form
         .with_untracked(|form| question(form, row, window_ms(form, row), 0.01, hours_ago(24)));
-    if body.count_by.is_empty() {
+    // The recorded checks have the attributes of the stored rule, and not necessarily others that a draft names.
+    let (stored, _) = saved.read();
+    let same_checks = (body.namespace == stored.namespace)
+        && (body.conditions == stored.conditions)
+        && (body.count_by == stored.count_by);
+    if body.count_by.is_empty() || !same_checks {
         return ().into_any();
     }
     let window = body.window_ms;
