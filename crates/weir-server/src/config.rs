@@ -98,7 +98,10 @@ impl Settings {
         let control = args.control.parse(&mut problems, runs_control, shared, people);
         let shared = (listener.clone(), plane(gate_database_url), redis);
         let reach = control.as_ref().map(|control| control.webhook_reach).unwrap_or_default();
-        let gate = args.gate.parse(&mut problems, shared, redis_budget, reach);
+        let beside = control.as_ref().filter(|_| runs_control);
+        let region_keys = beside.map(|control| weir_control::region_keys(&control.signing_keys));
+        let region_keys = region_keys.transpose()?.unwrap_or_default();
+        let gate = args.gate.parse(&mut problems, shared, redis_budget, (reach, &region_keys));
         problems.none()?;
         let (control, mut gate) = control.zip(gate).context("WEIR_REDIS_URL was checked")?;
         if runs_control && gate.sealing_keys.is_empty() {

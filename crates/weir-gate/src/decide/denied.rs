@@ -4,12 +4,10 @@ use super::pending::{PendingCheck, pending};
 use crate::decide::turns::Turns;
 use crate::state::GateState;
 
-/// Answers checks with a cached denial. None is cached of counters in another region, whose changes are not announced here.
-///  Notes the generation of the cache for the others, before any later stage acts on
-/// them.
+/// Answers checks with a cached denial. Notes the generation of the cache for the others, before any later stage acts on them.
 pub(super) async fn answer(state: &GateState, checks: &mut [PendingCheck<'_>]) {
     let mut turns = Turns::default();
-    for check in pending(checks).filter(|check| check.is_leasable() && !check.is_far()) {
+    for check in pending(checks).filter(|check| check.is_leasable()) {
         match state.denial_cache.get(check.charged_rules(), check.started) {
             Ok(decisions) => {
                 state.meters.denied_from_cache();

@@ -237,6 +237,7 @@ impl<'a> PendingCheck<'a> {
             version: self.caller.book.tenant_generation(self.caller.tenant),
             cost: self.request.cost(),
             rules: self.charges(),
+            is_far: self.is_far(),
         }
     }
 

@@ -5,7 +5,8 @@
 //! that matches such a rule can then be admitted, so the counters stand still until that limit has a unit again, and that
 //! time is known. Three events can end a denial earlier: a change of the tenant's rules, whose generation differs; units that
 //! this gate leased; and a refund or a reset, which are announced to every gate. A gate that does not receive announcements
-//! about a bucket caches nothing of it.
+//! about a bucket caches nothing of it. Denials by counters of another region, whose refunds are not announced here, are cached
+//! for at most a second.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,6 +39,8 @@ pub(crate) struct ChargedRules<'a> {
     pub(crate) version: u64,
     pub(crate) cost: u64,
     pub(crate) rules: &'a [RuleCharge],
+    /// Whether counters are in another region. Its refunds are not announced here.
+    pub(crate) is_far: bool,
 }
 
 /// The state of the cache before a check is sent to Redis. A denial is not inserted if its shard was invalidated since.
@@ -68,6 +71,8 @@ struct Denial {
 const SUBJECTS_MAX: usize = 4096;
 /// The longest time for which a denial is cached. Bounds the effect of a lost announcement and of a step of Redis' clock.
 const TTL_MAX: Duration = Duration::from_secs(5);
+/// The same for counters in another region.
+const FAR_TTL_MAX: Duration = Duration::from_secs(1);
 /// Redis' times are whole milliseconds, rounded up, and two clocks differ slightly in speed.
 const CLOCK_MARGIN_MS: u64 = 5;
 
@@ -128,7 +133,8 @@ impl DenialCache {
         if ms <= CLOCK_MARGIN_MS || !self.is_connected(check) {
             return;
         }
-        let until = generation.asked_at + Duration::from_millis(ms - CLOCK_MARGIN_MS).min(TTL_MAX);
+        let longest = if check.is_far { FAR_TTL_MAX } else { TTL_MAX };
+        let until = generation.asked_at + Duration::from_millis(ms - CLOCK_MARGIN_MS).min(longest);
         let rule = |charge: &RuleCharge| (charge.active.id, charge.override_limits.clone());
         let denial = Denial {
             version: check.version,

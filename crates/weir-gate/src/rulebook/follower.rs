@@ -353,7 +353,7 @@ impl Follower {
     }
 }
 
-/// Lets the link ask the home of a rulebook that comes into force. Units of another home are worth nothing.
+/// Lets the link ask the home of a rulebook that comes into force. Units and denials of another home are worth nothing.
 fn follow_home(state: &GateState, before: &Rulebook, book: &Rulebook) {
     if let Some(link) = state.home.get() {
         regions::follow_home(link, book);
@@ -361,6 +361,7 @@ fn follow_home(state: &GateState, before: &Rulebook, book: &Rulebook) {
     let name = |book: &Rulebook| book.regions().home().map(|home| home.name.clone());
     if name(before) != name(book) {
         state.leases.reset_all();
+        state.denial_cache.clear();
     }
 }
 

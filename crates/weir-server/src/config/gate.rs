@@ -127,7 +127,7 @@ impl GateArgs {
         problems: &mut Problems,
         shared: (ListenerSettings, DatabaseSettings, Option<Client>),
         redis_budget: Duration,
-        webhook_reach: Reach,
+        (webhook_reach, region_keys): (Reach, &[RegionKey]),
     ) -> Option<GateSettings> {
         let (listener, database, redis) = shared;
         let listen = problems.address("WEIR_GATE_ADDR", &self.gate_addr);
@@ -157,14 +157,15 @@ impl GateArgs {
             dashboard_origins: dashboard_origins.iter().filter_map(header).collect(),
             sealing_keys,
             webhook_reach,
-            region: self.region(problems),
+            region: self.region(problems, region_keys),
         })
     }
 }
 
 impl GateArgs {
-    /// A gate in a region asks the home, or is asked, so it needs all of these settings.
-    fn region(&self, problems: &mut Problems) -> Option<RegionSettings> {
+    /// A gate in a region asks the home, or is asked, so it needs all of these settings, but for the key if the control plane of the
+    /// same process has `derived` it.
+    fn region(&self, problems: &mut Problems, derived: &[RegionKey]) -> Option<RegionSettings> {
         let name = self.region.clone().filter(|name| !name.is_empty())?;
         let budget = match self.region_budget_ms.parse() {
             Ok(ms @ 10..=5_000) => Duration::from_millis(ms),
@@ -179,8 +180,9 @@ impl GateArgs {
             return None;
         };
         let internal = problems.address("WEIR_INTERNAL_ADDR", internal);
-        let keys = problems.region_keys(self);
-        let Some(keys) = RegionKeys::new(&keys) else {
+        let given = problems.region_keys(self);
+        let keys = if given.is_empty() { derived } else { &given };
+        let Some(keys) = RegionKeys::new(keys) else {
             problems.add(
                 "WEIR_REGION_KEY is needed, because WEIR_REGION is set: weir region-key prints it",
             );

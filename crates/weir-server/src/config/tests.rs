@@ -1,3 +1,5 @@
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use clap::{Args as _, FromArgMatches as _};
 
 use super::*;
@@ -173,6 +175,25 @@ fn process_with_both_planes_needs_a_login_for_each() {
     let both = args(&["--roles", "control,gate", "--database-url", "postgres://a@127.0.0.1/weir"]);
     let said = Settings::parse(&both).expect_err("the gate's is missing").to_string();
     assert!(said.contains("WEIR_GATE_DATABASE_URL"), "{said}");
+}
+
+#[test]
+fn gate_in_a_region_needs_a_key_unless_its_process_has_the_signing_key() {
+    let url = ["--database-url", "postgres://gate@127.0.0.1/weir"];
+    let region = ["--region", "eu", "--internal-addr", "127.0.0.1:8443"];
+    let said = said_of(&[&url[..], &region].concat());
+    assert!(said.contains("WEIR_REGION_KEY is needed, because WEIR_REGION is set"), "{said}");
+    let said = said_of(&[&url[..], &region[..2]].concat());
+    assert!(said.contains("WEIR_INTERNAL_ADDR is needed"), "{said}");
+    let scratch = weir_local::ScratchDir::create().expect("a scratch folder");
+    let file = scratch.path().join("jwt.key");
+    std::fs::write(&file, STANDARD.encode([7; 32])).expect("a file");
+    let both = ["--roles", "control,gate", "--jwt-key-file", file.to_str().expect("text")];
+    let gate_url = ["--gate-database-url", "postgres://gate@127.0.0.1/weir"];
+    let redis = ["--redis-url", "redis://127.0.0.1:6379"];
+    let settings = [&both[..], &url, &gate_url, &redis, &region].concat();
+    let settings = Settings::parse(&args(&settings)).expect("the key is derived");
+    assert!(settings.gate.expect("a gate").region.is_some());
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn allowed(remaining: u64, reset_after_ms: u64) -> Decision {
 }
 
 fn valid_ms(cost: u64, rules: &[RuleCharge], decisions: &[Decision]) -> Option<u64> {
-    valid_for_ms(ChargedRules { tenant: TENANT, version: 1, cost, rules }, decisions)
+    valid_for_ms(ChargedRules { tenant: TENANT, version: 1, cost, rules, is_far: false }, decisions)
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn with_denial() -> (DenialCache, [RuleCharge; 1], Instant) {
     denial_cache.set_connected(weir_redis::placement::Buckets::ALL);
     let rules = [rule(1, Mode::Enforce, None, vec![window()])];
     let now = Instant::now();
-    let check = ChargedRules { tenant: TENANT, version: 1, cost: 1, rules: &rules };
+    let check = ChargedRules { tenant: TENANT, version: 1, cost: 1, rules: &rules, is_far: false };
     let generation = generation(&denial_cache, &rules, now);
     denial_cache.insert(generation, check, &[denied(0, 10_000)], now);
     (denial_cache, rules, now)
@@ -111,14 +111,14 @@ fn with_denial() -> (DenialCache, [RuleCharge; 1], Instant) {
 
 /// The present generation: no denial with this cost is cached.
 fn generation(denial_cache: &DenialCache, rules: &[RuleCharge], now: Instant) -> Generation {
-    let check = ChargedRules { tenant: TENANT, version: 1, cost: 99, rules };
+    let check = ChargedRules { tenant: TENANT, version: 1, cost: 99, rules, is_far: false };
     denial_cache.get(check, now).expect_err("not cached")
 }
 
 #[test]
 fn cached_denial_has_less_time_left_and_expires_after_the_longest_time() {
     let (denial_cache, rules, now) = with_denial();
-    let check = ChargedRules { tenant: TENANT, version: 1, cost: 1, rules: &rules };
+    let check = ChargedRules { tenant: TENANT, version: 1, cost: 1, rules: &rules, is_far: false };
     let later = now + Duration::from_millis(4_999);
     let again = denial_cache.get(check, later).expect("known");
     let retry_ms = again[0].retry_after_ms.expect("a time");
@@ -136,7 +136,7 @@ fn cached_denial_has_less_time_left_and_expires_after_the_longest_time() {
 #[test]
 fn denial_of_an_earlier_generation_is_not_inserted() {
     let (denial_cache, rules, now) = with_denial();
-    let check = ChargedRules { tenant: TENANT, version: 1, cost: 1, rules: &rules };
+    let check = ChargedRules { tenant: TENANT, version: 1, cost: 1, rules: &rules, is_far: false };
     let generation = generation(&denial_cache, &rules, now);
     denial_cache.invalidate(SubjectKey(7));
     assert!(denial_cache.get(check, now).is_err());
@@ -147,7 +147,7 @@ fn denial_of_an_earlier_generation_is_not_inserted() {
 #[test]
 fn nothing_is_cached_while_announcements_are_not_received() {
     let (denial_cache, rules, now) = with_denial();
-    let check = ChargedRules { tenant: TENANT, version: 1, cost: 1, rules: &rules };
+    let check = ChargedRules { tenant: TENANT, version: 1, cost: 1, rules: &rules, is_far: false };
     denial_cache.set_connected(weir_redis::placement::Buckets::NONE);
     assert!(denial_cache.get(check, now).is_err());
     let generation = generation(&denial_cache, &rules, now);
@@ -162,12 +162,26 @@ fn tenant_with_many_denied_subjects_evicts_no_denial_of_another() {
     for subject in 0..(2 * SHARDS * SUBJECTS_MAX) {
         rules[0].subject = SubjectKey(subject as u128);
         let generation = generation(&denial_cache, &rules, now);
-        let check = ChargedRules { tenant: flooding, version: 1, cost: 1, rules: &rules };
+        let check =
+            ChargedRules { tenant: flooding, version: 1, cost: 1, rules: &rules, is_far: false };
         denial_cache.insert(generation, check, &[denied(0, 10_000)], now);
     }
     let held: usize = denial_cache.shards.each().map(|shard| shard.denials.len()).sum();
     assert!(held <= SHARDS * SUBJECTS_MAX / 4 + 1, "{held}");
     rules[0].subject = SubjectKey(7);
-    let check = ChargedRules { tenant: TENANT, version: 1, cost: 1, rules: &rules };
+    let check = ChargedRules { tenant: TENANT, version: 1, cost: 1, rules: &rules, is_far: false };
     assert!(denial_cache.get(check, now).is_ok());
+}
+
+#[test]
+fn denial_by_counters_of_another_region_is_cached_for_a_second() {
+    let (denial_cache, rules, now) = with_denial();
+    for (is_far, longest_ms) in [(false, 5_000), (true, 1_000)] {
+        let check = ChargedRules { tenant: TENANT, version: 1, cost: 1, rules: &rules, is_far };
+        denial_cache.clear();
+        let generation = denial_cache.get(check, now).expect_err("not cached");
+        denial_cache.insert(generation, check, &[denied(0, 10_000)], now);
+        let at = |ms: u64| denial_cache.get(check, now + Duration::from_millis(ms)).is_ok();
+        assert_eq!((at(longest_ms - 1), at(longest_ms)), (true, false), "far: {is_far}");
+    }
 }
