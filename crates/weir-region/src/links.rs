@@ -8,12 +8,13 @@ use weir_domain::regions::Regions;
 use crate::link::{Link, LinkSettings};
 use crate::message::Work;
 
-/// The links to the registered regions; none if there are no regions.
+/// The links to the registered regions.
 #[derive(Debug)]
 pub struct RegionLinks {
     settings: LinkSettings,
     stop: CancellationToken,
-    regions: Mutex<Vec<Linked>>,
+    /// `None` until the registry was read.
+    regions: Mutex<Option<Vec<Linked>>>,
 }
 
 /// The link to one region.
@@ -43,7 +44,8 @@ impl RegionLinks {
     /// Links exactly these regions.
     pub fn set(&self, regions: &Regions) -> Result<(), reqwest::Error> {
         let mut linked = self.linked();
-        let mut before = std::mem::take(&mut *linked);
+        let mut before = linked.take().unwrap_or_default();
+        let mut after = Vec::with_capacity(regions.all().len());
         let home = regions.home().map(|home| &home.name);
         for region in regions.all() {
             let known = before.iter().position(|known| *known.link.region == *region.name);
@@ -53,24 +55,26 @@ impl RegionLinks {
             };
             entry.link.is_home = home == Some(&region.name);
             entry.link.link.set_gates(&region.gates);
-            linked.push(entry);
+            after.push(entry);
         }
+        *linked = Some(after);
         Ok(())
     }
 
-    /// The links to all regions.
-    pub fn all(&self) -> Vec<RegionLink> {
-        self.linked().iter().map(|linked| linked.link.clone()).collect()
+    /// The links to all regions; empty if there are none, and `None` until the registry was read.
+    pub fn all(&self) -> Option<Vec<RegionLink>> {
+        let linked = self.linked();
+        Some(linked.as_ref()?.iter().map(|linked| linked.link.clone()).collect())
     }
 
     /// Announces a version of the rulebook to all regions. A region that does not answer finds it with its next poll.
     pub fn announce(&self, version: u64) {
-        for RegionLink { link, .. } in self.all() {
+        for RegionLink { link, .. } in self.all().unwrap_or_default() {
             tokio::spawn(async move { link.ask(Work::Announce(version), None).await });
         }
     }
 
-    fn linked(&self) -> MutexGuard<'_, Vec<Linked>> {
+    fn linked(&self) -> MutexGuard<'_, Option<Vec<Linked>>> {
         self.regions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -8,7 +8,6 @@ use anyhow::{Context as _, bail};
 use tokio::net::TcpListener;
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
-use weir_domain::regions::Regions;
 use weir_gate::GateState;
 use weir_http::plane::{Plane, PlaneSettings};
 use weir_http::serve::{ListenerMeters, ServeSettings, serve};
@@ -56,7 +55,7 @@ pub fn compare(store: Store, region: Option<String>, running: &Running) {
 
 /// Links all registered regions, and follows the registry until the process stops.
 pub async fn follow(store: Store, links: Arc<RegionLinks>, stop: CancellationToken) {
-    let mut known = Regions::default();
+    let mut known = None;
     let mut every = tokio::time::interval(FOLLOW_EVERY);
     every.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -68,11 +67,13 @@ pub async fn follow(store: Store, links: Arc<RegionLinks>, stop: CancellationTok
         let Ok(text) = store.regions().await else { continue };
         let read =
             serde_json::from_str::<RegionsBody>(&text).ok().and_then(|body| body.parse().ok());
-        let Some(regions) = read.filter(|regions| *regions != known) else { continue };
-        if let Err(error) = links.set(&regions) {
-            tracing::warn!(%error, "could not prepare calls to the regions");
+        let Some(regions) = read.filter(|regions| known.as_ref() != Some(regions)) else {
+            continue;
+        };
+        match links.set(&regions) {
+            Ok(()) => known = Some(regions),
+            Err(error) => tracing::warn!(%error, "could not prepare calls to the regions"),
         }
-        known = regions;
     }
 }
 

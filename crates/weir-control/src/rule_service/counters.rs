@@ -87,7 +87,9 @@ pub(crate) async fn inspect<'c>(
 ) -> Vec<Result<Inspected, CountersError>> {
     let ask = |charge| look(tenant, namespace, cost, charge);
     let asked: Vec<_> = charges.map(ask).collect();
-    let links = control.regions.all();
+    let Some(links) = control.regions.all() else {
+        return asked.iter().map(|_| Err(away())).collect();
+    };
     if links.is_empty() {
         let answers = control.limiter.check(&asked).await.into_iter();
         let one = |answer: Result<_, RedisError>| {
@@ -165,7 +167,7 @@ pub(crate) async fn reset(
     charge: &RuleCharge,
 ) -> Result<u64, CountersError> {
     let namespace = charge.active.rule.namespace();
-    let mut links = control.regions.all();
+    let mut links = control.regions.all().ok_or_else(away)?;
     if links.is_empty() {
         return Ok(control.limiter.reset(tenant, namespace, charge).await?);
     }
@@ -189,7 +191,7 @@ pub(crate) async fn window_units(
     tenant: TenantId,
     counters: &[WindowCounter<'_>],
 ) -> Result<Vec<Vec<WindowUnits>>, CountersError> {
-    let links = control.regions.all();
+    let links = control.regions.all().ok_or_else(away)?;
     if links.is_empty() {
         let read = control.limiter.window_units(tenant, counters).await?;
         return Ok(read.into_iter().map(Vec::from_iter).collect());
@@ -212,7 +214,8 @@ pub(crate) async fn window_units(
 
 /// The number of places in which the rule is counted, each of which has its whole limit.
 pub(crate) fn places(control: &ControlState, charge: &RuleCharge) -> u64 {
-    let regions = control.regions.all().iter().filter(|link| is_counted(charge, link)).count();
+    let links = control.regions.all().unwrap_or_default();
+    let regions = links.iter().filter(|link| is_counted(charge, link)).count();
     u64::try_from(regions).unwrap_or(1).max(1)
 }
 

@@ -14,6 +14,7 @@ use weir_domain::algorithm::LeaseId;
 use weir_domain::charge::RuleCharge;
 use weir_domain::id::UserId;
 use weir_domain::matching::subject_key;
+use weir_domain::regions::Regions;
 use weir_domain::request::Operation;
 use weir_domain::time::{Clock, Micros, Timestamp};
 use weir_http::client_address::ClientAddress;
@@ -175,7 +176,7 @@ impl Plane {
             store: database.app.clone(),
             signal: Signal::start(redis.clone(), stop.clone()),
             limiter: limiter.clone(),
-            regions: Arc::new(RegionLinks::new(link_settings(&key), stop.clone())),
+            regions: Arc::new(no_regions(&key, stop.clone())),
             deferred: weir_redis::deferred::DeferredJobs::new(redis.clone()),
             clock: Clock::new(move || Timestamp::from_millis(clock.load(Ordering::SeqCst))),
             webhooks: WebhookParts {
@@ -471,13 +472,16 @@ fn wall_clock_ms() -> i64 {
     i64::try_from(since.expect("after 1970").as_millis()).expect("before the year 292 million")
 }
 
-/// The settings of links to regions, of which there are none.
-fn link_settings(key: &SigningKey) -> LinkSettings {
+/// The links to the regions of an installation without regions.
+fn no_regions(key: &SigningKey, stop: CancellationToken) -> RegionLinks {
     let keys = crate::region_keys(std::slice::from_ref(key)).expect("usable");
-    LinkSettings {
+    let settings = LinkSettings {
         budget: Duration::from_secs(1),
         keys: RegionKeys::new(&keys).expect("a key"),
         clock: Clock::new(|| Timestamp::from_millis(0)),
         random: |bytes| bytes.fill(1),
-    }
+    };
+    let links = RegionLinks::new(settings, stop);
+    links.set(&Regions::default()).expect("nothing to link");
+    links
 }
