@@ -100,6 +100,7 @@ async function unrecorded(page) {
     assert.equal(await page.getByText(/^p99 of your subjects/).count(), 0);
     await condition.getByRole("button", { name: "Remove condition" }).click();
     assert.equal(await limit(page).inputValue(), "4");
+    await limit(page).focus();
 }
 
 /** The difference, what a replay of the last hour says, and the gates; then the rule is live. */
