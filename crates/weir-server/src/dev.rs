@@ -5,6 +5,7 @@ mod admin;
 mod demo;
 mod greeting;
 mod private_file;
+mod regions;
 mod traffic;
 
 use std::fs;
@@ -25,15 +26,13 @@ use weir_local::{
 };
 use weir_region::RegionKeys;
 use weir_store::Role;
-use weir_wire::regions::{RegionBody, RegionsBody};
 
-use self::addresses::{Addresses, RegionAddresses};
+use self::addresses::Addresses;
 use self::private_file::write_private;
 use crate::config::{
     ControlSettings, DatabaseSettings, GateSettings, ListenerSettings, MailArgs, Migration,
     OidcArgs, RegionSettings,
 };
-use crate::regions;
 use crate::running::Running;
 use crate::serve;
 use crate::telemetry::{self, Lines};
@@ -209,7 +208,7 @@ async fn run_on(
     migrate::migrate(&migration).await?;
     let mut listeners = listeners.into_iter();
     let control = listeners.next().context("a listener for the control plane")?;
-    start_gates(args, data_dir, &addresses, listeners, running).await?;
+    regions::start_gates(args, data_dir, &addresses, listeners, running).await?;
     let settings = control_settings(args, data_dir, &addresses, control.local_addr()?)?;
     serve::start_control(settings, control, running)?;
     let prepared = async {
@@ -228,61 +227,6 @@ async fn run_on(
     };
     greeting::print(&addresses, &demo, traffic.as_ref(), args.json)?;
     running.stop.cancelled().await;
-    Ok(())
-}
-
-impl Addresses {
-    /// The same, with the gates in regions if there are several.
-    fn in_regions(self, args: &DevArgs, servers: &Servers) -> Self {
-        if args.regions == 1 {
-            return self;
-        }
-        let parts = REGIONS.iter().zip(&servers.redis).zip(self.gates.chunks(args.gates.into()));
-        let region = |((&name, redis), gates): ((&&'static str, &RedisServers), &[String])| {
-            RegionAddresses { name, gates: gates.to_vec(), redis_url: redis.url() }
-        };
-        Self { regions: parts.map(region).collect(), ..self }
-    }
-
-    /// The region of a gate.
-    fn region_of(&self, gate: &str) -> Option<&RegionAddresses> {
-        self.regions.iter().find(|region| region.gates.iter().any(|of| of == gate))
-    }
-}
-
-/// Starts the gates, and registers their regions first, if there are any.
-async fn start_gates(
-    args: &DevArgs,
-    data_dir: &Path,
-    addresses: &Addresses,
-    listeners: impl Iterator<Item = TcpListener>,
-    running: &Running,
-) -> anyhow::Result<()> {
-    let mut registry = RegionsBody::default();
-    let mut gates = Vec::new();
-    for (listener, url) in listeners.zip(&addresses.gates) {
-        let region = addresses.region_of(url);
-        let internal =
-            region.map(|_| serve::listen(SocketAddr::from(([127, 0, 0, 1], 0)))).transpose()?;
-        if let (Some(region), Some(internal)) = (region, &internal) {
-            let address = format!("http://{}", internal.local_addr()?);
-            match registry.regions.iter_mut().find(|known| known.name == region.name) {
-                Some(known) => known.gates.push(address),
-                None => {
-                    let (name, gates) = (region.name.to_owned(), vec![address]);
-                    registry.regions.push(RegionBody { name, gates });
-                }
-            }
-        }
-        gates.push((listener, internal, url));
-    }
-    registry.home = registry.regions.first().map(|home| home.name.clone());
-    let owner = migrate::owner(&SecretString::from(addresses.database_url.clone()))?;
-    regions::register(&owner, &registry).await?;
-    for (listener, internal, url) in gates {
-        let settings = gate_settings(args, data_dir, addresses, url, listener.local_addr()?)?;
-        serve::start_gate(settings, listener, internal, running)?;
-    }
     Ok(())
 }
 

@@ -1,0 +1,68 @@
+//! The gates of `weir dev`, in regions if there are several.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use secrecy::SecretString;
+use tokio::net::TcpListener;
+use weir_wire::regions::{RegionBody, RegionsBody};
+
+use super::addresses::{Addresses, RegionAddresses};
+use super::{DevArgs, REGIONS, RedisServers, Servers, gate_settings};
+use crate::running::Running;
+use crate::{migrate, regions, serve};
+
+impl Addresses {
+    /// The same, with the gates in regions if there are several.
+    pub fn in_regions(self, args: &DevArgs, servers: &Servers) -> Self {
+        if args.regions == 1 {
+            return self;
+        }
+        let parts = REGIONS.iter().zip(&servers.redis).zip(self.gates.chunks(args.gates.into()));
+        let region = |((&name, redis), gates): ((&&'static str, &RedisServers), &[String])| {
+            RegionAddresses { name, gates: gates.to_vec(), redis_url: redis.url() }
+        };
+        Self { regions: parts.map(region).collect(), ..self }
+    }
+
+    /// The region of a gate.
+    pub fn region_of(&self, gate: &str) -> Option<&RegionAddresses> {
+        self.regions.iter().find(|region| region.gates.iter().any(|of| of == gate))
+    }
+}
+
+/// Starts the gates, and registers their regions first, if there are any.
+pub async fn start_gates(
+    args: &DevArgs,
+    data_dir: &Path,
+    addresses: &Addresses,
+    listeners: impl Iterator<Item = TcpListener>,
+    running: &Running,
+) -> anyhow::Result<()> {
+    let mut registry = RegionsBody::default();
+    let mut gates = Vec::new();
+    for (listener, url) in listeners.zip(&addresses.gates) {
+        let region = addresses.region_of(url);
+        let internal =
+            region.map(|_| serve::listen(SocketAddr::from(([127, 0, 0, 1], 0)))).transpose()?;
+        if let (Some(region), Some(internal)) = (region, &internal) {
+            let address = format!("http://{}", internal.local_addr()?);
+            match registry.regions.iter_mut().find(|known| known.name == region.name) {
+                Some(known) => known.gates.push(address),
+                None => {
+                    let (name, gates) = (region.name.to_owned(), vec![address]);
+                    registry.regions.push(RegionBody { name, gates });
+                }
+            }
+        }
+        gates.push((listener, internal, url));
+    }
+    registry.home = registry.regions.first().map(|home| home.name.clone());
+    let owner = migrate::owner(&SecretString::from(addresses.database_url.clone()))?;
+    regions::register(&owner, &registry).await?;
+    for (listener, internal, url) in gates {
+        let settings = gate_settings(args, data_dir, addresses, url, listener.local_addr()?)?;
+        serve::start_gate(settings, listener, internal, running)?;
+    }
+    Ok(())
+}
