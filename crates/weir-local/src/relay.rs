@@ -72,7 +72,8 @@ impl Relay {
         links.len()
     }
 
-    /// Delays bytes so that a round trip takes this much longer. Bytes keep their order, and the throughput is not bounded.
+    /// Delays bytes so that a round trip takes this much longer. Bytes keep their order, and at most 4 MiB are on their way in
+    /// each direction of a connection.
     pub fn set_round_trip(&self, round_trip: Duration) {
         let each_way = u64::try_from(round_trip.as_micros() / 2).unwrap_or(u64::MAX);
         self.shared.delay_us.store(each_way, Ordering::SeqCst);
@@ -156,7 +157,7 @@ impl Shared {
             drop(links);
             let asked = Arc::new(AtomicBool::new(false));
             for (from, to, asks) in [(inward, outward, true), (server, client, false)] {
-                let (sender, receiver) = mpsc::channel();
+                let (sender, receiver) = mpsc::sync_channel(QUEUE_MAX);
                 let (silent, writer) = (Arc::clone(&silent), Arc::clone(&silent));
                 let (shared, asked) = (Arc::clone(self), Arc::clone(&asked));
                 thread::spawn(move || {
@@ -182,17 +183,22 @@ impl Shared {
     }
 }
 
+/// The most bytes that are read at once.
+const READ_MAX: usize = 16 * 1024;
+/// The most reads on their way in each direction of a connection. Further bytes wait at the sender.
+const QUEUE_MAX: usize = 256;
+
 /// Bytes, and the time at which they arrive.
 type Delayed = (Instant, Vec<u8>);
 
 /// Reads bytes until one side ends. `delay` returns the delay of some bytes. On a silent connection, it drops them.
 fn read(
     mut from: TcpStream,
-    to: &mpsc::Sender<Delayed>,
+    to: &mpsc::SyncSender<Delayed>,
     silent: &AtomicBool,
     delay: impl Fn() -> Duration,
 ) {
-    let mut bytes = [0; 16 * 1024];
+    let mut bytes = [0; READ_MAX];
     while let Ok(count @ 1..) = from.read(&mut bytes) {
         let arrival = Instant::now() + delay();
         if !silent.load(Ordering::SeqCst) && to.send((arrival, bytes[..count].to_vec())).is_err() {
@@ -253,5 +259,27 @@ mod tests {
         assert_eq!(relay.round_trips(), 3);
         assert_eq!(relay.cut(), 1);
         assert_eq!(stream.read(&mut returned).unwrap_or(0), 0);
+    }
+
+    #[test]
+    fn delayed_bytes_overlap_and_fill_no_more_than_the_queue() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        let port = listener.local_addr().expect("it is bound").port();
+        let relay = Relay::start(port).expect("it starts");
+        relay.set_round_trip(Duration::from_millis(200));
+        let mut sender = TcpStream::connect((Ipv4Addr::LOCALHOST, relay.port())).expect("accepted");
+        let (mut receiver, _) = listener.accept().expect("the relay connects");
+        let sent: Vec<u8> = (0..=u8::MAX).cycle().take(8 * READ_MAX * QUEUE_MAX).collect();
+        let began = Instant::now();
+        let received = thread::scope(|threads| {
+            threads.spawn(|| sender.write_all(&sent).expect("written"));
+            let mut received = vec![0; sent.len()];
+            receiver.read_exact(&mut received).expect("all bytes");
+            received
+        });
+        assert!(received == sent, "the order is that of the sender");
+        // A queue is full after 4 of the 32 MiB. One read after the other would take minutes.
+        let took = began.elapsed();
+        assert!((Duration::from_millis(600)..Duration::from_mins(1)).contains(&took), "{took:?}");
     }
 }

@@ -59,6 +59,9 @@ pub struct DevArgs {
     /// The number of regions, 1 to 3: `eu`, which is the home, `us` and `ap`. Each has a Redis and gates of its own
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=3))]
     regions: u16,
+    /// The duration of a round trip between two regions, up to 10000: the gates call one another through a relay that delays
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(0..=10_000))]
+    region_delay_ms: Option<u64>,
     /// Also make a tenant with a day of generated statistics, and send checks to it until the end. Its alerts use the port after
     /// those of the gates
     #[arg(long)]
@@ -94,6 +97,9 @@ const REGION_BUDGET: Duration = Duration::from_secs(1);
 pub async fn run(args: DevArgs) -> anyhow::Result<()> {
     telemetry::start(&args.log, Lines::Plain)?;
     descriptors::raise_limit();
+    if args.regions == 1 && args.region_delay_ms.is_some() {
+        bail!("--region-delay-ms needs several regions: add --regions 2");
+    }
     let running = Running::default();
     lifecycle::stop_on_signal(&running, Duration::ZERO)?;
     let listeners = listeners(&args)?;
@@ -208,7 +214,7 @@ async fn run_on(
     migrate::migrate(&migration).await?;
     let mut listeners = listeners.into_iter();
     let control = listeners.next().context("a listener for the control plane")?;
-    regions::start_gates(args, data_dir, &addresses, listeners, running).await?;
+    let relays = regions::start_gates(args, data_dir, &addresses, listeners, running).await?;
     let settings = control_settings(args, data_dir, &addresses, control.local_addr()?)?;
     serve::start_control(settings, control, running)?;
     let prepared = async {
@@ -227,6 +233,7 @@ async fn run_on(
     };
     greeting::print(&addresses, &demo, traffic.as_ref(), args.json)?;
     running.stop.cancelled().await;
+    drop(relays);
     Ok(())
 }
 

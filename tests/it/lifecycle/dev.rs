@@ -1,11 +1,13 @@
 //! `weir dev` leaves no processes behind, however it ends, and finds its data again.
 
+use std::time::{Duration, Instant};
+
 use reqwest::Method;
 use serde_json::{Value, json};
 use weir_local::ScratchDir;
 
 use crate::harness::{
-    Dev, Http, Reply, listens, processes_with, seconds, send, send_signal, until,
+    Dev, Http, Reply, listens, processes_with, seconds, send, send_signal, until, weir,
 };
 
 #[tokio::test]
@@ -56,6 +58,47 @@ async fn weir_dev_with_sentinels_or_a_cluster_serves_and_leaves_no_process_behin
         assert_eq!(dev.process.wait_exit(seconds(60)), Some(0), "{}", dev.process.log_tail());
         until_no_process_has(&data_folders(&scratch)).await;
     }
+}
+
+#[tokio::test]
+async fn weir_dev_with_a_delay_between_regions_lets_the_far_one_wait_for_the_home() {
+    let scratch = ScratchDir::create().expect("a scratch folder");
+    for (args, sentence) in [
+        (&["--region-delay-ms", "150"][..], "--region-delay-ms needs several regions"),
+        (&["--regions", "2", "--region-delay-ms", "10001"], "is not in 0..=10000"),
+    ] {
+        let refused = weir(&[&["dev"], args].concat(), &[], "");
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success() && said.contains(sentence), "{said}");
+    }
+    let args = ["--regions", "2", "--gates", "1", "--region-delay-ms", "200"];
+    let dev = Dev::start_with(scratch.path(), &args).await;
+    let http = Http::new();
+    let login = json!({ "email": dev.text("/email"), "password": dev.text("/password") });
+    let api = format!("{}/api/v1", dev.text("/control"));
+    let session = http.post(&format!("{api}/auth/login"), "nobody", &login).await.expect(200);
+    let rule = json!({ "namespace": "both", "name": "all", "count_by": [], "reach": "world",
+        "limits": [{ "algorithm": "fixed_window", "limit": 1_000, "window_ms": 60_000 }] });
+    let rules = format!("{api}/tenants/{}/rules", dev.text("/tenant"));
+    http.post(&rules, &session.text("/access_token"), &rule).await.expect(201);
+    let check = json!({ "namespace": "both", "attributes": {} });
+    let (eu, us) = (dev.text("/regions/0/gates/0"), dev.text("/regions/1/gates/0"));
+    let ask = async |gate: &str| {
+        let began = Instant::now();
+        let reply = http.post(&format!("{gate}/check"), &dev.text("/api_key"), &check).await;
+        (reply.expect(200), began.elapsed())
+    };
+    for gate in [&eu, &us] {
+        until(seconds(20), "the home decides", async || {
+            let (reply, _) = ask(gate).await;
+            reply.body["limits"][0]["limit"] == 1_000 && reply.body["degraded"].is_null()
+        })
+        .await;
+    }
+    let (far, took) = ask(&us).await;
+    assert!(far.body["degraded"].is_null(), "{}", far.body);
+    assert!(took >= Duration::from_millis(200), "{took:?} for a round trip of 200 ms");
+    dev.process.stop();
 }
 
 #[tokio::test]

@@ -2,9 +2,12 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
+use std::time::Duration;
 
+use anyhow::Context as _;
 use secrecy::SecretString;
 use tokio::net::TcpListener;
+use weir_local::Relay;
 use weir_wire::regions::{RegionBody, RegionsBody};
 
 use super::addresses::{Addresses, RegionAddresses};
@@ -31,14 +34,17 @@ impl Addresses {
     }
 }
 
-/// Starts the gates, and registers their regions first, if there are any.
+/// Starts the gates, and registers their regions first, if there are any. Returns the relays between regions, one for each gate,
+/// if a delay was asked for. Gates call one another through them.
 pub async fn start_gates(
     args: &DevArgs,
     data_dir: &Path,
     addresses: &Addresses,
     listeners: impl Iterator<Item = TcpListener>,
     running: &Running,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Vec<Relay>> {
+    let round_trip = args.region_delay_ms.map(Duration::from_millis);
+    let mut relays = Vec::new();
     let mut registry = RegionsBody::default();
     let mut gates = Vec::new();
     for (listener, url) in listeners.zip(&addresses.gates) {
@@ -46,7 +52,14 @@ pub async fn start_gates(
         let internal =
             region.map(|_| serve::listen(SocketAddr::from(([127, 0, 0, 1], 0)))).transpose()?;
         if let (Some(region), Some(internal)) = (region, &internal) {
-            let address = format!("http://{}", internal.local_addr()?);
+            let mut address = internal.local_addr()?;
+            if let Some(round_trip) = round_trip {
+                let relay = Relay::start(address.port()).context("start a relay")?;
+                relay.set_round_trip(round_trip);
+                address.set_port(relay.port());
+                relays.push(relay);
+            }
+            let address = format!("http://{address}");
             match registry.regions.iter_mut().find(|known| known.name == region.name) {
                 Some(known) => known.gates.push(address),
                 None => {
@@ -64,5 +77,5 @@ pub async fn start_gates(
         let settings = gate_settings(args, data_dir, addresses, url, listener.local_addr()?)?;
         serve::start_gate(settings, listener, internal, running)?;
     }
-    Ok(())
+    Ok(relays)
 }
