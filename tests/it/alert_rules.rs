@@ -34,6 +34,14 @@ const ROWS: [Row; 30] = [
             (r#"weir_redis_script_seconds_bucket{le="+Inf"}"#, "0+100x90", "0+100x90"),
         ],
     ),
+    (
+        "WeirRegionWithoutHome",
+        &[
+            ("weir_home_checks_total", "0+60x90", "0+60x90"),
+            ("weir_home_failed_checks_total", "0+6x90", "0+60x90"),
+        ],
+    ),
+    ("WeirRegionFailsAtHome", &[("weir_home_failed_checks_total", "3x90", "0+6x90")]),
     ("WeirProxiesUnanswered", &[("weir_authorize_errors_total", "2x90", "0+6x90")]),
     (
         "WeirCallersRefused",

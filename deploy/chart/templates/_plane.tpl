@@ -33,6 +33,14 @@
 {{- $_ := set $settings "WEIR_STATE_DIR" "/var/lib/weir" -}}
 {{- if $values.gate.rateLimitService.enabled }}{{ $_ := set $settings "WEIR_RLS_ADDR" "0.0.0.0:8082" }}{{ end -}}
 {{- if $values.secrets.gate.webhookKeyKey }}{{ $_ := set $settings "WEIR_WEBHOOK_KEY_FILE" "/run/weir/plane/webhook_key" }}{{ end -}}
+{{- with $values.gate.region -}}
+{{- if .name -}}
+{{- $_ := set $settings "WEIR_REGION" .name -}}
+{{- $_ := set $settings "WEIR_INTERNAL_ADDR" "0.0.0.0:8443" -}}
+{{- $_ := set $settings "WEIR_REGION_BUDGET_MS" (toString .budgetMs) -}}
+{{- $_ := set $settings "WEIR_REGION_KEY_FILE" "/run/weir/plane/region_key" -}}
+{{- end -}}
+{{- end -}}
 {{- if $values.gate.url }}{{ $_ := set $settings "WEIR_GATE_URL" $values.gate.url }}{{ end -}}
 {{- if $values.control.url }}{{ $_ := set $settings "WEIR_DASHBOARD_ORIGINS" $values.control.url }}{{ end -}}
 {{- end -}}
@@ -88,6 +96,9 @@ spec:
         {{- if and (eq .component "gate") $plane.rateLimitService.enabled }}
         - { name: grpc-rls, containerPort: 8082 }
         {{- end }}
+        {{- if and (eq .component "gate") $plane.region.name }}
+        - { name: region, containerPort: 8443 }
+        {{- end }}
       # Liveness asks the process only. If it asked Redis or Postgres, an outage of these would restart every pod at once.
       livenessProbe:
         httpGet: { path: /healthz, port: operations }
@@ -125,6 +136,7 @@ spec:
     {{- if $secret.oidcClientSecretKey }}{{ $_ := set $items "oidc_client_secret" $secret.oidcClientSecretKey }}{{ end }}
     {{- end }}
     {{- if and (eq .component "gate") $secret.webhookKeyKey }}{{ $_ := set $items "webhook_key" $secret.webhookKeyKey }}{{ end }}
+    {{- if and (eq .component "gate") $plane.region.name }}{{ $_ := set $items "region_key" $secret.regionKeyKey }}{{ end }}
     {{- include "weir.secretVolume" (dict "name" "plane" "secret" $secret.existingSecret "items" $items) | nindent 4 }}
     {{- with $root.Values.secrets.redis }}
     {{- $items := dict "redis_url" .urlKey }}

@@ -128,6 +128,7 @@ def coherent(case, objects):
             for pod in found:
                 reaches(name, thing, ports[pod])
     rate_limit_service(case, objects)
+    region(case, objects)
 
 
 WORKLOADS = ("Deployment", "StatefulSet", "Job")
@@ -162,6 +163,17 @@ def rate_limit_service(case, objects):
         if thing["kind"] == "Service":
             named = any(port["name"] == "grpc-rls" for port in thing["spec"]["ports"])
             require(named == served, f"{case}: Service {thing['metadata']['name']}: has the port of Envoy: {named}")
+
+
+def region(case, objects):
+    """Gates in a region have everything that Weir then needs, and a Service of their own; other gates have none of it."""
+    data = next(o["data"] for o in objects if o["kind"] == "ConfigMap" and o["metadata"]["name"].endswith("-gate"))
+    needed = {"WEIR_REGION", "WEIR_INTERNAL_ADDR", "WEIR_REGION_BUDGET_MS", "WEIR_REGION_KEY_FILE"}
+    wanted = needed if "WEIR_REGION" in data else set()
+    require(needed & data.keys() == wanted, f"{case}: the settings of the region are {needed & data.keys()}")
+    require("WEIR_TLS_CERT_FILE" in data or not wanted, f"{case}: the internal listener has no certificate")
+    services = [o for o in objects if o["kind"] == "Service" and o["metadata"]["name"].endswith("-gate-region")]
+    require(len(services) == bool(wanted), f"{case}: {len(services)} Services for other regions")
 
 
 def restricted(name, spec):
@@ -203,7 +215,7 @@ def own_secrets(name, template):
         for item in volume["secret"]["items"]
     }
     needed = {"control": {"database_url", "jwt_key"}, "gate": {"database_url"}}.get(component, set())
-    optional = {"control": {"smtp_url", "oidc_client_secret"}, "gate": {"webhook_key"}}.get(component, set())
+    optional = {"control": {"smtp_url", "oidc_client_secret"}, "gate": {"webhook_key", "region_key"}}.get(component, set())
     require(needed <= keys <= needed | optional, f"{name}: mounts the keys {keys}")
     for container in template["spec"]["containers"]:
         for variable in container.get("env", []):
