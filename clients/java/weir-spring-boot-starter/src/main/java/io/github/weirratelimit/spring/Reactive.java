@@ -44,9 +44,8 @@ final class Reactive {
         }
 
         static <T> Object limited(Class<?> returned, Call call, Callable<T> admit, BiConsumer<T, @Nullable Throwable> end) {
-            Mono<T> admitted = Mono.fromCallable(admit).subscribeOn(Schedulers.boundedElastic());
             Flux<Object> values = Flux.usingWhen(
-                    admitted,
+                    blocking(admit),
                     taken -> published(call),
                     taken -> Mono.fromRunnable(() -> end.accept(taken, null)),
                     (taken, failure) -> Mono.fromRunnable(() -> end.accept(taken, failure)),
@@ -60,11 +59,28 @@ final class Reactive {
 
         static <T> Object reserved(Call call, Callable<T> reserve, BiConsumer<T, @Nullable Object> ended, Consumer<T> failed, Consumer<T> cancelled) {
             return Mono.usingWhen(
-                    Mono.fromCallable(reserve).subscribeOn(Schedulers.boundedElastic()),
+                    blocking(reserve),
                     held -> Mono.from(published(call)).doOnSuccess(value -> ended.accept(held, value)),
                     held -> Mono.empty(),
                     (held, failure) -> Mono.fromRunnable(() -> failed.accept(held)),
                     held -> Mono.fromRunnable(() -> cancelled.accept(held)));
+        }
+
+        /**
+         * The value of a call on a thread that may block. {@code fromCallable} would interrupt this thread while it writes the response to a refusal:
+         * WebFlux cancels after a failure, and Reactor disposes a task that was cancelled before its scheduling returned.
+         */
+        private static <T> Mono<T> blocking(Callable<T> call) {
+            return Mono.create(sink -> sink.onCancel(Schedulers.boundedElastic().schedule(() -> {
+                T value;
+                try {
+                    value = call.call();
+                } catch (Throwable failure) {
+                    sink.error(failure);
+                    return;
+                }
+                sink.success(value);
+            })));
         }
 
         @SuppressWarnings("unchecked")

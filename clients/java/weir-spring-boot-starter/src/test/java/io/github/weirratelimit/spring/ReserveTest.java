@@ -10,11 +10,14 @@ import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.reactivestreams.Subscription;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
@@ -25,6 +28,7 @@ import org.springframework.context.annotation.Import;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.PathVariable;
 import org.springframework.web.bind.annotation.RestController;
+import reactor.core.CoreSubscriber;
 import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -215,6 +219,44 @@ class ReserveTest {
         for (Class<?> wrong : all) {
             runner.withBean(wrong).run(context -> assertThat(context.getStartupFailure()).as(wrong.getName())
                     .isInstanceOf(ExpressionException.class).hasMessageContaining("@Reserve").hasMessageContaining(wrong.getName() + ".call"));
+        }
+    }
+
+    @Test
+    void refusalDoesNotInterruptTheThreadThatWritesItsResponse() throws Exception {
+        Callable<String> refusal = () -> {
+            throw new IllegalStateException("refused");
+        };
+        // The refusal can arrive before the subscription has begun, or after it.
+        for (int call = 0; call < 2_000; call += 1) {
+            CompletableFuture<Boolean> interrupted = new CompletableFuture<>();
+            CompletableFuture<Void> subscribed = new CompletableFuture<>();
+            Mono<?> refused = (Mono<?>) Reactive.reserved(() -> null, refusal, (held, result) -> {}, held -> {}, held -> {});
+            refused.subscribe(new CoreSubscriber<Object>() {
+                private Subscription subscription;
+
+                @Override
+                public void onSubscribe(Subscription begun) {
+                    subscription = begun;
+                    begun.request(1);
+                }
+
+                @Override
+                public void onNext(Object value) {}
+
+                @Override
+                public void onComplete() {}
+
+                @Override
+                public void onError(Throwable failure) {
+                    // As WebFlux does, before it writes.
+                    subscription.cancel();
+                    subscribed.join();
+                    interrupted.complete(Thread.currentThread().isInterrupted());
+                }
+            });
+            subscribed.complete(null);
+            assertThat(interrupted.get(60, TimeUnit.SECONDS)).isFalse();
         }
     }
 
