@@ -18,6 +18,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -51,14 +52,15 @@ final class HttpTransport implements Transport {
             request.header("content-type", "application/json").method(call.method(), HttpRequest.BodyPublishers.ofString(call.body(), UTF_8));
         }
         CompletableFuture<Reply> reply = new CompletableFuture<>();
-        // The client completes the future of a response on one more thread, a new one if there are two processors, so the subscriber completes the reply.
-        CompletableFuture<?> response = http.sendAsync(request.build(), head -> new Body(whole -> Timers.CALLBACKS.execute(() -> {
+        AtomicReference<@Nullable CompletableFuture<?>> exchange = new AtomicReference<>();
+        CompletableFuture<?> response = http.sendAsync(request.build(), head -> new Body(exchange, whole -> Timers.CALLBACKS.execute(() -> {
             try {
                 reply.complete(read(call, head, whole));
             } catch (WeirException error) {
                 reply.completeExceptionally(error);
             }
         })));
+        exchange.set(response);
         // Cancelling the exchange closes its connection.
         Timers.Deadline timer = Timers.at(call.deadlineNs(), () -> {
             if (reply.completeExceptionally(WeirException.late())) response.cancel(true);
@@ -133,12 +135,15 @@ final class HttpTransport implements Transport {
 
     /** Collects an answer of bounded length. */
     private static final class Body implements HttpResponse.BodySubscriber<byte[]> {
+        /** The future of the response; null until the request is sent. */
+        private final AtomicReference<@Nullable CompletableFuture<?>> exchange;
         private final Consumer<byte[]> onWhole;
         private final CompletableFuture<byte[]> whole = new CompletableFuture<>();
         private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         private Flow.@Nullable Subscription subscription;
 
-        Body(Consumer<byte[]> onWhole) {
+        Body(AtomicReference<@Nullable CompletableFuture<?>> exchange, Consumer<byte[]> onWhole) {
+            this.exchange = exchange;
             this.onWhole = onWhole;
         }
 
@@ -174,8 +179,13 @@ final class HttpTransport implements Transport {
 
         @Override
         public void onComplete() {
+            if (whole.isDone()) return;
+            // The HTTP client would complete the response on one more thread, a new one for each call if there are two processors.
+            CompletableFuture<?> response = exchange.get();
+            if (response != null) response.complete(null);
             byte[] all = bytes.toByteArray();
-            if (whole.complete(all)) onWhole.accept(all);
+            whole.complete(all);
+            onWhole.accept(all);
         }
     }
 }
