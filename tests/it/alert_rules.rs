@@ -11,7 +11,7 @@ use crate::metrics::{document, document_path, promtool};
 /// minute; `_` is no value. The clock begins at 0.
 type Row = (&'static str, &'static [(&'static str, &'static str, &'static str)]);
 
-const ROWS: [Row; 30] = [
+const ROWS: [Row; 32] = [
     ("WeirChecksWithoutRedis", &[("weir_degraded_checks_total", "5x90", "0+6x90")]),
     (
         "WeirGateDown",
