@@ -228,7 +228,7 @@ async fn control_plane_shows_and_resets_the_counters_of_each_region() {
         assert!(tenant.ask(gate, "/check", &check("api", &json!({}))).await.allowed());
     }
     let left = |limits: &Value| limits[0]["remaining"].as_u64();
-    // What is left of the rule of all regions, of the other where least is left, and of that in eu and in us.
+    // The units left of the rule of all regions, of the other where least is left, and of that in eu and in us.
     let shown = async |path: &str, body: Value, rows: &str| {
         let reply = tenant.admin(Method::POST, path, &body).await;
         let rows = reply.expect(200).body[rows].as_array().expect("rows").clone();

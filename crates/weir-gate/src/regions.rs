@@ -125,8 +125,8 @@ pub(crate) fn take_early(
         if !state.home.get().is_some_and(Link::up) {
             return;
         }
-        let within = Duration::from_micros(round_trip_us * 2);
-        state.leases.take_early(tenant, charge, within, now);
+        let wait = Duration::from_micros(round_trip_us * 2);
+        state.leases.take_early(tenant, charge, wait, now);
     }
 }
 

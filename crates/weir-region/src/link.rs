@@ -182,7 +182,7 @@ impl Shared {
         let Some(gate) = gates.iter_mut().find(|gate| gate.address == address) else { return };
         match &found {
             Ok(_) if gate.run.is_none() => {
-                tracing::info!(address, "a gate of another region answers")
+                tracing::info!(address, "a gate of another region answers");
             }
             Err(reason) if gate.run.is_some() || !gate.failed => {
                 tracing::warn!(address, reason, "a gate of another region does not answer");

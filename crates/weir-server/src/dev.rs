@@ -29,6 +29,7 @@ use weir_store::Role;
 
 use self::addresses::Addresses;
 use self::private_file::write_private;
+use self::regions::{HOME, REGIONS};
 use crate::config::{
     ControlSettings, DatabaseSettings, GateSettings, ListenerSettings, MailArgs, Migration,
     OidcArgs, RegionSettings,
@@ -87,9 +88,6 @@ enum RedisKind {
 }
 
 const DATABASE: &str = "weir";
-const HOME: &str = "eu";
-/// The names of the regions, the home first.
-const REGIONS: [&str; 3] = [HOME, "us", "ap"];
 const READY_DEADLINE: Duration = Duration::from_secs(30);
 /// The budget of checks that wait for the home region, on a machine that does other work too.
 const REGION_BUDGET: Duration = Duration::from_secs(1);
@@ -204,7 +202,8 @@ async fn run_on(
         redis_url: servers.redis.first().context("a redis")?.url(),
         regions: Vec::new(),
     };
-    let addresses = addresses.in_regions(args, servers);
+    let redis_urls = servers.redis.iter().map(RedisServers::url).collect();
+    let addresses = addresses.in_regions(args.gates, redis_urls);
     let migration = Migration {
         database_url: SecretString::from(addresses.database_url.clone()),
         control_password: Some(SecretString::from(control_password)),
@@ -214,7 +213,10 @@ async fn run_on(
     migrate::migrate(&migration).await?;
     let mut listeners = listeners.into_iter();
     let control = listeners.next().context("a listener for the control plane")?;
-    let relays = regions::start_gates(args, data_dir, &addresses, listeners, running).await?;
+    let round_trip = args.region_delay_ms.map(Duration::from_millis);
+    let settings_of = |url: &str, listen| gate_settings(args, data_dir, &addresses, url, listen);
+    let relays =
+        regions::start_gates(&addresses, round_trip, settings_of, listeners, running).await?;
     let settings = control_settings(args, data_dir, &addresses, control.local_addr()?)?;
     serve::start_control(settings, control, running)?;
     let prepared = async {

@@ -60,7 +60,7 @@ pub fn per(limit: &LimitAnswer) -> String {
 
 const DAY_MS: u64 = 86_400_000;
 
-/// What is left in each region, if the rule is counted in several: `eu 12 left, us 0 and 300 left, ap did not answer`.
+/// The units left in each region, if the rule is counted in several: `eu 12 left, us 0 and 300 left, ap did not answer`.
 pub fn by_region(regions: &[RegionLimits]) -> Option<String> {
     let of_region = |region: &RegionLimits| {
         let left: Option<Vec<_>> = region.limits.iter().map(|limit| limit.remaining).collect();

@@ -85,7 +85,7 @@ pub(crate) async fn inspect<'c>(
     cost: u64,
     charges: impl Iterator<Item = &'c RuleCharge>,
 ) -> Vec<Result<Inspected, CountersError>> {
-    let ask = |charge| look(tenant, namespace, cost, charge);
+    let ask = |charge| inspection(tenant, namespace, cost, charge);
     let asked: Vec<_> = charges.map(ask).collect();
     let Some(links) = control.regions.all() else {
         return asked.iter().map(|_| Err(away())).collect();
@@ -171,7 +171,7 @@ pub(crate) async fn reset(
     if links.is_empty() {
         return Ok(control.limiter.reset(tenant, namespace, charge).await?);
     }
-    let message = CheckMessage::new(&look(tenant, namespace, 1, charge));
+    let message = CheckMessage::new(&inspection(tenant, namespace, 1, charge));
     let reset = async |link: &RegionLink| {
         let answer = ask(link, Work::Reset(vec![message.clone()]), 1).await.remove(0);
         let reset = answer.and_then(AnswerMessage::into_reset);

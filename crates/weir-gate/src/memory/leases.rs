@@ -136,13 +136,13 @@ impl Leases {
         })
     }
 
-    /// Requests units before they are needed, if those of the lease last for less than `within` at the present rate. The lease
+    /// Requests units before they are needed, if those of the lease last for less than `wait` at the present rate. The lease
     /// keeper sends the request.
     pub(crate) fn take_early(
         &self,
         tenant: TenantId,
         charge: &RuleCharge,
-        within: Duration,
+        wait: Duration,
         now: Instant,
     ) {
         let key = (charge.subject, charge.active.id);
@@ -152,7 +152,7 @@ impl Leases {
         if !lease.is_of(charge) || lease.is_taking() || lease.has_other_holders() {
             return;
         }
-        if !lease.runs_low(within, now) {
+        if !lease.runs_low(wait, now) {
             return;
         }
         // As for a check of one unit, without that unit.

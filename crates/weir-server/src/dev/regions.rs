@@ -1,7 +1,6 @@
 //! The gates of `weir dev`, in regions if there are several.
 
 use std::net::SocketAddr;
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -11,19 +10,23 @@ use weir_local::Relay;
 use weir_wire::regions::{RegionBody, RegionsBody};
 
 use super::addresses::{Addresses, RegionAddresses};
-use super::{DevArgs, REGIONS, RedisServers, Servers, gate_settings};
+use crate::config::GateSettings;
 use crate::running::Running;
 use crate::{migrate, regions, serve};
 
+pub const HOME: &str = "eu";
+/// The names of the regions, the home first.
+pub const REGIONS: [&str; 3] = [HOME, "us", "ap"];
+
 impl Addresses {
-    /// The same, with the gates in regions if there are several.
-    pub fn in_regions(self, args: &DevArgs, servers: &Servers) -> Self {
-        if args.regions == 1 {
+    /// The same, with the gates in regions if there are several. `redis_urls` has one address for each region.
+    pub fn in_regions(self, gates_per_region: u16, redis_urls: Vec<String>) -> Self {
+        if redis_urls.len() == 1 {
             return self;
         }
-        let parts = REGIONS.iter().zip(&servers.redis).zip(self.gates.chunks(args.gates.into()));
-        let region = |((&name, redis), gates): ((&&'static str, &RedisServers), &[String])| {
-            RegionAddresses { name, gates: gates.to_vec(), redis_url: redis.url() }
+        let parts = REGIONS.iter().zip(redis_urls).zip(self.gates.chunks(gates_per_region.into()));
+        let region = |((&name, redis_url), gates): ((&&'static str, String), &[String])| {
+            RegionAddresses { name, gates: gates.to_vec(), redis_url }
         };
         Self { regions: parts.map(region).collect(), ..self }
     }
@@ -37,13 +40,12 @@ impl Addresses {
 /// Starts the gates, and registers their regions first, if there are any. Returns the relays between regions, one for each gate,
 /// if a delay was asked for. Gates call one another through them.
 pub async fn start_gates(
-    args: &DevArgs,
-    data_dir: &Path,
     addresses: &Addresses,
+    round_trip: Option<Duration>,
+    settings_of: impl Fn(&str, SocketAddr) -> anyhow::Result<GateSettings>,
     listeners: impl Iterator<Item = TcpListener>,
     running: &Running,
 ) -> anyhow::Result<Vec<Relay>> {
-    let round_trip = args.region_delay_ms.map(Duration::from_millis);
     let mut relays = Vec::new();
     let mut registry = RegionsBody::default();
     let mut gates = Vec::new();
@@ -74,7 +76,7 @@ pub async fn start_gates(
     let owner = migrate::owner(&SecretString::from(addresses.database_url.clone()))?;
     regions::register(&owner, &registry).await?;
     for (listener, internal, url) in gates {
-        let settings = gate_settings(args, data_dir, addresses, url, listener.local_addr()?)?;
+        let settings = settings_of(url, listener.local_addr()?)?;
         serve::start_gate(settings, listener, internal, running)?;
     }
     Ok(relays)

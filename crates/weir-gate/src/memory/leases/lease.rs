@@ -156,11 +156,11 @@ impl Lease {
         self.decision_at(now)
     }
 
-    /// Whether the units last for less than `within` at the rate since units were last taken.
-    pub(super) fn runs_low(&self, within: Duration, now: Instant) -> bool {
-        let elapsed = now.saturating_duration_since(self.decided_at).max(within);
+    /// Whether the units last for less than `wait` at the rate since units were last taken.
+    pub(super) fn runs_low(&self, wait: Duration, now: Instant) -> bool {
+        let elapsed = now.saturating_duration_since(self.decided_at).max(wait);
         let product = |units: u64, time: Duration| u128::from(units) * time.as_micros();
-        !self.is_over(now) && product(self.units, elapsed) < product(self.used, within)
+        !self.is_over(now) && product(self.units, elapsed) < product(self.used, wait)
     }
 
     /// Notes that fewer units remain than were requested.
