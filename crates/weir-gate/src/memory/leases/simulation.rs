@@ -1,5 +1,6 @@
 //! Random histories of leased rules: checks, edits, refunds, leases, lost notifications and kills, with the real
-//! script and supplied time. `approximate` has those of approximate rules.
+//! script and supplied time. `approximate` has those of approximate rules, `regions` those of rules that hold in
+//! three regions.
 //!
 //! Each history must satisfy these statements of the documentation:
 //! - Admissions never exceed the limit in force, except by units that were leased when the limit was lowered, or when more
@@ -8,6 +9,7 @@
 
 mod approximate;
 mod fixture;
+mod regions;
 
 use std::sync::Arc;
 
@@ -89,11 +91,9 @@ struct History<'a> {
 async fn histories_never_admit_more_than_the_limit_and_lose_no_more_than_kills_held() {
     let time = Time::begin();
     let stop = CancellationToken::new();
-    let limiter = limiter(&time, stop.clone()).await;
+    let limiter = limiter(weir_local::shared::redis(), &time, stop.clone()).await;
     let mut counts = Counts::default();
-    let chosen = std::env::var_os("WEIR_TEST_HISTORIES");
-    let chosen = chosen.map(|text| text.to_str().and_then(|text| text.parse().ok()));
-    let histories = chosen.map_or(HISTORIES, |count| count.expect("a number of histories"));
+    let histories = histories(HISTORIES);
     for seed in 1..=histories {
         let history = History::new(seed, &time, &limiter, &mut counts);
         if let Err(broken) = history.run().await {
@@ -105,6 +105,13 @@ async fn histories_never_admit_more_than_the_limit_and_lose_no_more_than_kills_h
     let Counts { by_lease, kills, settled_histories, .. } = counts;
     let enough = by_lease > 10 * histories && kills > histories / 2;
     assert!(enough && settled_histories > histories * 9 / 10, "{counts:?}");
+}
+
+/// The number of histories that `WEIR_TEST_HISTORIES` asks for.
+fn histories(default: u64) -> u64 {
+    let chosen = std::env::var_os("WEIR_TEST_HISTORIES");
+    let chosen = chosen.map(|text| text.to_str().and_then(|text| text.parse().ok()));
+    chosen.map_or(default, |count| count.expect("a number of histories"))
 }
 
 impl<'a> History<'a> {

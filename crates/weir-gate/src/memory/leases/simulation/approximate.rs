@@ -87,7 +87,7 @@ async fn histories_of_sliding_window_counters_keep_their_formula_and_lose_no_mor
 async fn run(kind: Kind, salt: u128) -> Counts {
     let time = Time::begin();
     let stop = CancellationToken::new();
-    let limiter = limiter(&time, stop.clone()).await;
+    let limiter = limiter(weir_local::shared::redis(), &time, stop.clone()).await;
     let mut counts = Counts::default();
     for seed in 1..=HISTORIES {
         let history = History::new(kind, (seed, salt), &time, &limiter, &mut counts);

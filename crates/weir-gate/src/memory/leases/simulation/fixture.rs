@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -13,6 +13,7 @@ use weir_domain::matching::{Matched, matched};
 use weir_domain::request::{Operation, Request, RequestDraft};
 use weir_domain::rulebook::Rulebook;
 use weir_domain::time::{Clock, Micros, Timestamp};
+use weir_local::Redis;
 use weir_redis::limiter::{DecidingClock, Limiter, LimiterSettings};
 use weir_redis::placement::Buckets;
 use weir_wire::check::CheckAnswer;
@@ -54,16 +55,28 @@ pub(super) struct Time {
     now_us: Arc<AtomicU64>,
     /// The time that has passed by the clocks of gates, which never step.
     passed_us: Arc<AtomicU64>,
+    /// The time by which the clocks of one region are ahead.
+    ahead_us: Arc<AtomicI64>,
 }
 
 impl Time {
     pub(super) fn begin() -> Self {
         let now_us = Arc::new(AtomicU64::new(START_US));
-        Self { began: Instant::now(), now_us, passed_us: Arc::default() }
+        Self { began: Instant::now(), now_us, passed_us: Arc::default(), ahead_us: Arc::default() }
+    }
+
+    /// The same time by the clocks of another region.
+    pub(super) fn of_region(&self) -> Self {
+        Self { ahead_us: Arc::default(), ..self.clone() }
+    }
+
+    pub(super) fn set_ahead(&self, us: i64) {
+        self.ahead_us.store(us, Ordering::Relaxed);
     }
 
     pub(super) fn micros(&self) -> Micros {
-        Micros(self.now_us.load(Ordering::Relaxed))
+        let ahead_us = self.ahead_us.load(Ordering::Relaxed);
+        Micros(self.now_us.load(Ordering::Relaxed).saturating_add_signed(ahead_us))
     }
 
     pub(super) fn instant(&self) -> Instant {
@@ -81,8 +94,8 @@ impl Time {
     }
 }
 
-pub(super) async fn limiter(time: &Time, stop: CancellationToken) -> Limiter {
-    let client = weir_redis::client(&weir_local::shared::redis().url()).expect("an address");
+pub(super) async fn limiter(redis: &Redis, time: &Time, stop: CancellationToken) -> Limiter {
+    let client = weir_redis::client(&redis.url()).expect("an address");
     let clock = {
         let time = time.clone();
         DecidingClock::new(move || time.micros())
@@ -131,8 +144,20 @@ pub(super) fn gate_state(time: &Time, limiter: &Limiter) -> GateState {
     state
 }
 
-/// The answer of a gate, and whether units of a lease decided.
+/// The answer of a gate, and whether units of a lease decided. Redis answers in time.
 pub(super) async fn ask(
+    at: (&GateState, &Arc<Rulebook>),
+    of: (TenantId, &Time),
+    operation: Operation,
+    cost: u64,
+) -> (CheckAnswer, bool) {
+    let (answer, by_lease) = answer(at, of, operation, cost).await;
+    assert_eq!(answer.degraded, None, "redis answers in time");
+    (answer, by_lease)
+}
+
+/// As [`ask`], also if no Redis answers.
+pub(super) async fn answer(
     (state, book): (&GateState, &Arc<Rulebook>),
     (tenant, time): (TenantId, &Time),
     operation: Operation,
@@ -151,7 +176,6 @@ pub(super) async fn ask(
     let results = decide(state, &caller, &[request(operation, cost)]).await;
     let mut results = results.expect("one limit");
     let answer = results.pop().expect("one answer").expect("no key was used");
-    assert_eq!(answer.degraded, None, "redis answers in time");
     let by_lease = state.leases.held() < before && answer.allowed;
     (answer, by_lease)
 }
@@ -181,6 +205,11 @@ pub(super) fn book_of(
     let body = json!({
         "name": "leased", "count_by": ["user"], "consistency": consistency, "limits": [limit],
     });
+    Arc::new(book_with(tenant, (seed, version), &body))
+}
+
+/// A rulebook with this rule.
+pub(super) fn book_with(tenant: TenantId, (seed, version): (u64, u64), body: &Value) -> Rulebook {
     let rule = StoredRule {
         id: RuleId::from_u128(u128::from(seed)).to_string(),
         slots: vec![0],
@@ -203,5 +232,5 @@ pub(super) fn book_of(
     };
     let (rules, left_out) = stored.compile();
     assert_eq!(left_out, []);
-    Arc::new(Rulebook::default().with_changes(version, [(tenant, Some(rules))]))
+    Rulebook::default().with_changes(version, [(tenant, Some(rules))])
 }
