@@ -45,13 +45,11 @@ struct Counts {
     refunds: u64,
     cuts: u64,
     late_calls: u64,
-    lost_subscriptions: u64,
     stops: u64,
     kills: u64,
     promotions: u64,
     lost_redis: u64,
     failovers: u64,
-    windows: u64,
     /// Histories in which what is left and what was used were exactly the limit.
     exact_ends: u64,
 }
@@ -155,7 +153,6 @@ impl<'a> History<'a> {
             16 => self.edit(),
             17..=18 => self.follow(at),
             19 => {
-                self.counts.lost_subscriptions += 1;
                 let (leases, now) = (&self.gates[at].0.leases, self.on.time.instant());
                 leases.set_connected(Buckets::NONE, now);
                 leases.set_connected(Buckets::ALL, now);
@@ -385,7 +382,6 @@ impl<'a> History<'a> {
         for (window, time) in self.windows.iter_mut().zip(&self.on.times) {
             let index = index(time.micros());
             if index != window.index {
-                self.counts.windows += 1;
                 *window = Window { index, ..Window::default() };
             }
             window.limit_max = window.limit_max.max(limit);
