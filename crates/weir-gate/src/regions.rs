@@ -94,14 +94,15 @@ pub(crate) async fn record_denial(
 }
 
 async fn ask(state: &GateState, work: Work, count: usize, options: CallOptions<'_>) -> Results {
-    let began = Instant::now();
+    let began = state.monotonic.now();
     let answers = match state.home.get() {
         Some(link) => link.ask(work, options.wait_max).await,
         None => Err(RedisError::Away),
     };
     let results: Results = match answers {
         Ok(answers) => {
-            state.home_round_trip.add(began.elapsed());
+            let ended = state.monotonic.now();
+            state.home_round_trip.add(ended.saturating_duration_since(began));
             answers.into_iter().map(AnswerMessage::into_result).collect()
         }
         Err(error) => vec![Err(error); count],

@@ -219,7 +219,7 @@ pub(crate) fn places(control: &ControlState, charge: &RuleCharge) -> u64 {
     u64::try_from(regions).unwrap_or(1).max(1)
 }
 
-fn look<'c>(
+fn inspection<'c>(
     tenant: TenantId,
     namespace: &'c str,
     cost: u64,

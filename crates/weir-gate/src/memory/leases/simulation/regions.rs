@@ -14,6 +14,7 @@ mod ways;
 
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt as _;
 use weir_domain::approximation::lease_units_max;
 use weir_domain::id::TenantId;
 use weir_domain::request::Operation;
@@ -22,14 +23,14 @@ use weir_redis::placement::Buckets;
 use weir_wire::check::CheckAnswer;
 
 use self::installation::{Installation, world_book};
+use self::ways::REGIONS;
 use super::fixture::{Random, answer, charges, index};
 use super::{STEPS, WINDOW_MS, histories};
-use crate::memory::lease_keeper::{settle, settle_all};
+use crate::memory::lease_keeper::{settle, settle_all, take_early};
 use crate::state::GateState;
 
 /// The number of histories without `WEIR_TEST_HISTORIES`.
 const HISTORIES: u64 = 40;
-pub(super) const REGIONS: usize = 3;
 const KEEP_EVERY_US: u64 = 250_000;
 /// The time after which every unit can be used again.
 const HEALED_US: u64 = 10_000_000;
@@ -97,6 +98,14 @@ async fn histories_of_three_regions_never_exceed_the_limit_and_heal_within_ten_s
     let Counts { by_lease, kills, promotions, exact_ends, .. } = counts;
     let enough = by_lease > 10 * histories && kills > histories / 2 && promotions > histories / 4;
     assert!(enough && exact_ends > histories / 25, "{counts:?}");
+}
+
+/// Sends the requests for units that a gate made early, as its lease keeper does.
+async fn send_early(state: &GateState) {
+    let requests = state.leases.early_requests().now_or_never().unwrap_or_default();
+    if !requests.is_empty() {
+        take_early(state.clone(), requests).await;
+    }
 }
 
 /// The consistency of a history's rule.
@@ -225,6 +234,7 @@ impl<'a> History<'a> {
         if before != self.home {
             self.windows[before].unused += state.leases.held();
             state.leases.reset_all();
+            state.denial_cache.clear();
         }
         self.on.apply(state, &self.book, at, self.home);
         self.pass(0);
@@ -287,6 +297,7 @@ impl<'a> History<'a> {
     async fn keep(&mut self) {
         for at in 0..REGIONS {
             let (state, now) = (self.gates[at].0.clone(), self.on.time.instant());
+            send_early(&state).await;
             settle(&state, state.leases.take_unsettled(false, now), now).await;
             self.window_of(at).unused += state.leases.take_lost();
         }
@@ -365,6 +376,7 @@ impl<'a> History<'a> {
         let of = (self.tenant, &self.on.times[at]);
         let (answer, by_lease) = answer((&state, &book), of, operation, cost).await;
         self.counts.by_lease += u64::from(by_lease);
+        send_early(&state).await;
         answer
     }
 

@@ -10,15 +10,15 @@ use weir_domain::regions::{Region, Regions};
 use weir_domain::rulebook::{InstallationState, Rulebook};
 use weir_local::{Redis, RedisOptions, ScratchDir};
 use weir_redis::limiter::Limiter;
+use weir_redis::signal::Signal;
 use weir_region::Link;
 
 use super::super::WINDOW_MS;
 use super::super::fixture::{Time, book_with, gate_state, limiter};
-use super::REGIONS;
-use super::ways::Ways;
+use super::ways::{REGIONS, Ways};
 use crate::state::GateState;
 
-/// What all histories share.
+/// The parts that all histories share.
 pub(super) struct Installation {
     pub(super) time: Time,
     /// The time by the clocks of each region.
@@ -27,6 +27,7 @@ pub(super) struct Installation {
     limiters: Vec<Limiter>,
     pub(super) ways: Ways,
     links: Vec<(String, Link)>,
+    signal: Signal,
     pub(super) stop: CancellationToken,
     _scratch: ScratchDir,
 }
@@ -45,7 +46,9 @@ impl Installation {
             limiters.push(limiter(redis, time, stop.clone()).await);
         }
         let (ways, links) = Ways::open(&times, &stop).await;
-        Self { time, times, redis, limiters, ways, links, stop, _scratch: scratch }
+        let client = weir_redis::client(&redis[0].url()).expect("an address");
+        let signal = Signal::start(client, stop.clone());
+        Self { time, times, redis, limiters, ways, links, signal, stop, _scratch: scratch }
     }
 
     /// A rulebook as the gate of a region has it.
@@ -66,7 +69,7 @@ impl Installation {
         let state = gate_state(&self.times[region], &self.limiters[region]);
         state.link_home(self.links[region].1.clone());
         self.apply(&state, book, region, home);
-        self.ways.listen(region, &state);
+        self.ways.listen(region, &state, &self.signal);
         state
     }
 

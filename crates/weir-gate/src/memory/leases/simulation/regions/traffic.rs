@@ -4,16 +4,17 @@
 use std::task::Poll;
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt as _, StreamExt as _};
 use weir_domain::id::TenantId;
 use weir_domain::request::Operation;
 
 use super::super::fixture::{Random, answer};
 use super::installation::{Installation, world_book};
-use super::{KEEP_EVERY_US, REGIONS, WINDOW_MS};
-use crate::memory::lease_keeper::settle_idle;
+use super::ways::REGIONS;
+use super::{KEEP_EVERY_US, WINDOW_MS};
+use crate::memory::lease_keeper::{settle_idle, take_early};
 use crate::state::GateState;
 
 const DELAY_US: u64 = 75_000;
@@ -31,7 +32,7 @@ struct Traffic<'a> {
     random: Random,
     /// Checks and returns that wait for the home, by region. A check returns whether it was admitted, if the home answered.
     waiting: [FuturesUnordered<BoxFuture<'static, Option<bool>>>; REGIONS],
-    kept_us: u64,
+    since_settled_us: u64,
     counts: Counts,
 }
 
@@ -94,10 +95,10 @@ impl<'a> Traffic<'a> {
         let gates = (0..REGIONS).map(|region| on.gate(&book, region, 0)).collect();
         let waiting = [(); REGIONS].map(|()| FuturesUnordered::new());
         let (random, counts) = (Random(seed), Counts::default());
-        Self { on, tenant, gates, random, waiting, kept_us: 0, counts }
+        Self { on, tenant, gates, random, waiting, since_settled_us: 0, counts }
     }
 
-    /// Sends checks: for some seconds, so many each second, with these percentages in the regions.
+    /// Sends checks: for each phase its seconds, the number in a second, and the percentages in the regions.
     async fn run(mut self, phases: &[(u64, u64, [u64; REGIONS])]) -> Counts {
         // Each link learns the runs of the new gates before.
         self.on.linked().await;
@@ -138,7 +139,10 @@ impl<'a> Traffic<'a> {
         }
         self.counts.far += 1;
         match futures_util::poll!(&mut check) {
-            Poll::Ready(decided) => self.counts.note(decided),
+            Poll::Ready(decided) => {
+                self.counts.note(decided);
+                self.send_early(region).await;
+            }
             Poll::Pending => {
                 self.waiting[region].push(check);
                 self.settled().await;
@@ -146,14 +150,25 @@ impl<'a> Traffic<'a> {
         }
     }
 
+    /// Sends the requests for units that the gate of a region made early.
+    async fn send_early(&mut self, region: usize) {
+        let state = self.gates[region].clone();
+        let requests = state.leases.early_requests().now_or_never().unwrap_or_default();
+        if !requests.is_empty() {
+            let taken = take_early(state.clone(), requests);
+            self.waiting[region].push(Box::pin(taken.map(|()| None)));
+            self.settled().await;
+        }
+    }
+
     /// Lets time pass, in which calls arrive and gates return what they do not use.
     async fn pass(&mut self, us: u64) {
         self.on.time.pass(us);
-        self.kept_us += us;
+        self.since_settled_us += us;
         self.on.ways.arrive(self.on.time.micros());
         self.settled().await;
-        if self.kept_us >= KEEP_EVERY_US {
-            self.kept_us = 0;
+        if self.since_settled_us >= KEEP_EVERY_US {
+            self.since_settled_us = 0;
             for region in 0..REGIONS {
                 let (state, now) = (self.gates[region].clone(), self.on.time.instant());
                 self.waiting[region].push(Box::pin(async move {

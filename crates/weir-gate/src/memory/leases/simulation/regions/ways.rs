@@ -18,12 +18,15 @@ use tokio_util::sync::CancellationToken;
 use weir_domain::time::{Clock, Micros};
 use weir_http::plane::{Plane, PlaneSettings};
 use weir_http::request_id::RequestIds;
+use weir_redis::signal::Signal;
 use weir_region::{Call, Link, LinkSettings, PATH, RegionKey, RegionKeys};
 
 use super::super::fixture::{Random, Time, timestamp};
-use super::REGIONS;
 use crate::regions::listener::router;
 use crate::state::GateState;
+
+/// The number of regions. The first is the home at the beginning.
+pub(super) const REGIONS: usize = 3;
 
 /// The ways between all regions. Each region has a gate, which calls an address of its own for whatever home it knows.
 #[derive(Clone)]
@@ -36,7 +39,7 @@ pub(super) struct Parts {
     /// The homes of the gates' rulebooks.
     pub(super) homes: [usize; REGIONS],
     pub(super) is_cut: [bool; REGIONS],
-    /// One of so many calls suffers a fault; 0: none.
+    /// One of this number of calls suffers a fault; 0: none.
     pub(super) faults_one_in: u64,
     pub(super) can_be_late: bool,
     /// Calls that arrive later, with the region to which they go.
@@ -44,7 +47,7 @@ pub(super) struct Parts {
     /// The time of each direction.
     pub(super) delay_us: u64,
     now: Micros,
-    /// What is on its way: the region that called, the time of arrival, and the number of works.
+    /// The calls on their way: the region that called, the time of arrival, and the number of works.
     travelling: Vec<(usize, u64, usize, oneshot::Sender<()>)>,
     runs: u128,
     pub(super) faults: Faults,
@@ -125,10 +128,10 @@ impl Ways {
     }
 
     /// Lets a gate listen in its region, in the place of the one before.
-    pub(super) fn listen(&self, region: usize, state: &GateState) {
+    pub(super) fn listen(&self, region: usize, state: &GateState, signal: &Signal) {
         let mut parts = self.parts();
         parts.runs += 1;
-        let router = router(state.clone(), keys(), parts.runs);
+        let router = router(state.clone(), keys(), parts.runs, signal.clone());
         let settings = PlaneSettings { request_ids: RequestIds::new(|| 1), request_deadline: None };
         parts.listeners[region] = Some(Plane::new(router, settings));
     }
