@@ -21,12 +21,13 @@ pub(super) fn limit(body: &LimitBody) -> String {
 
 /// The parameters that differ, if the algorithm is the same: `burst 40 → 15`.
 pub(super) fn limit_change(before: &LimitBody, after: &LimitBody) -> String {
-    if before.algorithm() != after.algorithm() {
-        return format!("{} → {}", limit(before), limit(after));
-    }
     let both = parameters(before).into_iter().zip(parameters(after));
     let differing = both.filter(|(one, other)| (&one.text, one.per) != (&other.text, other.per));
     let parts: Vec<_> = differing.map(|(one, other)| one.change(&other)).collect();
+    // Texts of times that differ by less than a minute are the same.
+    if before.algorithm() != after.algorithm() || parts.is_empty() {
+        return format!("{} → {}", limit(before), limit(after));
+    }
     parts.join(", ")
 }
 
