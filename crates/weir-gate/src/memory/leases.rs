@@ -155,11 +155,7 @@ impl Leases {
         if !lease.runs_low(wait, now) {
             return;
         }
-        // As for a check of one unit, without that unit.
-        let units = lease.next_units(1, now) - 1;
-        if units == 0 {
-            return;
-        }
+        let Some(units) = lease.early_units(now) else { return };
         let id = self.0.ids.next();
         lease.take(id);
         let request = LeaseRequest {

@@ -32,6 +32,8 @@ pub(super) struct Lease {
     size: u64,
     /// The number of units used since units were last taken.
     used: u64,
+    /// The beginning of the present span of a lease whose units are far, and the units used before it.
+    span: (Instant, u64),
     used_at: Instant,
     /// The id of the request for units that is in flight.
     taking: Option<u64>,
@@ -79,6 +81,7 @@ impl Lease {
             until: now,
             size: 1,
             used: 0,
+            span: (now, 0),
             used_at: now,
             taking: None,
             holder,
@@ -156,11 +159,29 @@ impl Lease {
         self.decision_at(now)
     }
 
-    /// Whether the units last for less than `wait` at the rate since units were last taken.
-    pub(super) fn runs_low(&self, wait: Duration, now: Instant) -> bool {
-        let elapsed = now.saturating_duration_since(self.decided_at).max(wait);
+    /// Whether the units last for less than `wait`, at the rate since units were last taken or at that of a part of `wait`, which
+    /// follows a burst at once.
+    pub(super) fn runs_low(&mut self, wait: Duration, now: Instant) -> bool {
+        let (began, before) = self.span;
         let product = |units: u64, time: Duration| u128::from(units) * time.as_micros();
-        !self.is_over(now) && product(self.units, elapsed) < product(self.used, wait)
+        let is_low = |used: u64, since: Instant, least: Duration| {
+            let elapsed = now.saturating_duration_since(since).max(least);
+            product(self.units, elapsed) < product(used, wait)
+        };
+        let is_low = is_low(self.used, self.decided_at, wait)
+            || is_low(self.used.saturating_sub(before), began, wait / 4);
+        if now.saturating_duration_since(began) >= wait / 2 {
+            self.span = (now, self.used);
+        }
+        is_low && !self.is_over(now)
+    }
+
+    /// The number of units to take before a check needs them: as for a check of one unit, without that unit. `None` if they are
+    /// few, because a later request can take more.
+    pub(super) fn early_units(&mut self, now: Instant) -> Option<u64> {
+        let units = self.next_units(1, now) - 1;
+        let most = self.size.min(lease_units_max(self.limit()));
+        (units > 0 && units >= most / 4).then_some(units)
     }
 
     /// Notes that fewer units remain than were requested.
@@ -220,6 +241,7 @@ impl Lease {
         self.decided_at = now;
         self.used_at = now;
         self.used = given.cost;
+        self.span = (now, given.cost);
         self.decision_at(now)
     }
 
