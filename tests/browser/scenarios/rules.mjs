@@ -93,7 +93,9 @@ async function findsAndSorts(page, shoot) {
     await page.getByRole("button", { name: "Rule", exact: true }).click();
     const head = page.getByRole("columnheader", { name: "Rule", exact: true });
     assert.equal(await head.getAttribute("aria-sort"), "descending");
-    const names = await page.getByRole("region", { name: "Rules" }).getByRole("link").allTextContents();
+    const links = page.getByRole("region", { name: "Rules" }).getByRole("link");
+    await links.first().filter({ hasText: "rule-0007" }).waitFor();
+    const names = await links.allTextContents();
     assert.deepEqual(names.map((name) => name.slice(0, 9)), ["rule-0007", "rule-0003"]);
     await page.reload();
     await page.getByText("2 of 120 rules").waitFor();

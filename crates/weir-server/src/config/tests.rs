@@ -3,6 +3,7 @@ use base64::engine::general_purpose::STANDARD;
 use clap::{Args as _, FromArgMatches as _};
 
 use super::*;
+use crate::edge;
 
 fn args(given: &[&str]) -> ServeArgs {
     let command = ServeArgs::augment_args(clap::Command::new("serve").no_binary_name(true));
@@ -179,6 +180,7 @@ fn process_with_both_planes_needs_a_login_for_each() {
 
 #[test]
 fn gate_in_a_region_needs_a_key_unless_its_process_has_the_signing_key() {
+    use std::os::unix::fs::PermissionsExt as _;
     let url = ["--database-url", "postgres://gate@127.0.0.1/weir"];
     let region = ["--region", "eu", "--internal-addr", "127.0.0.1:8443"];
     let said = said_of(&[&url[..], &region].concat());
@@ -187,7 +189,8 @@ fn gate_in_a_region_needs_a_key_unless_its_process_has_the_signing_key() {
     assert!(said.contains("WEIR_INTERNAL_ADDR is needed"), "{said}");
     let scratch = weir_local::ScratchDir::create().expect("a scratch folder");
     let file = scratch.path().join("jwt.key");
-    std::fs::write(&file, STANDARD.encode([7; 32])).expect("a file");
+    std::fs::write(&file, STANDARD.encode(edge::random_bytes::<32>())).expect("a file");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o400)).expect("its mode");
     let both = ["--roles", "control,gate", "--jwt-key-file", file.to_str().expect("text")];
     let gate_url = ["--gate-database-url", "postgres://gate@127.0.0.1/weir"];
     let redis = ["--redis-url", "redis://127.0.0.1:6379"];
