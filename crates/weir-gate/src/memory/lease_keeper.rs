@@ -37,24 +37,34 @@ impl LeaseKeeper {
     /// Returns idle units until the gate has `drained`, then all units.
     pub async fn run(self, drained: CancellationToken) {
         let Self(state) = self;
-        let mut turns = tokio::time::interval(EVERY);
-        turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut early = JoinSet::new();
-        loop {
-            tokio::select! {
-                () = drained.cancelled() => break,
-                requests = state.leases.early_requests() => {
-                    // Not awaited here: the way to the home is long.
-                    early.spawn(take_early(state.clone(), requests));
-                    while early.try_join_next().is_some() {}
-                }
-                _ = turns.tick() => settle_idle(&state, state.monotonic.now()).await,
-            }
-        }
-        // Each has the deadline of the link.
-        early.join_all().await;
+        // Apart, because a return to the home takes as long as the way is, and an early request must not wait for it.
+        tokio::join!(return_idle(&state, &drained), send_early(&state, &drained));
         settle_all(&state).await;
     }
+}
+
+/// Returns idle units in turns.
+async fn return_idle(state: &GateState, drained: &CancellationToken) {
+    let mut turns = tokio::time::interval(EVERY);
+    turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            () = drained.cancelled() => return,
+            _ = turns.tick() => {}
+        }
+        settle_idle(state, state.monotonic.now()).await;
+    }
+}
+
+/// Sends requests for units early, without waiting for the answers to those before.
+async fn send_early(state: &GateState, drained: &CancellationToken) {
+    let mut sent = JoinSet::new();
+    while let Some(requests) = drained.run_until_cancelled(state.leases.early_requests()).await {
+        sent.spawn(take_early(state.clone(), requests));
+        while sent.try_join_next().is_some() {}
+    }
+    // Each has the deadline of the link.
+    sent.join_all().await;
 }
 
 /// Sends requests that were made before their units are needed.
