@@ -120,12 +120,12 @@ pub(crate) fn take_early(
     (tenant, charges): (TenantId, &[RuleCharge]),
     now: Instant,
 ) {
-    let far = charges.iter().filter(|charge| book.is_counted_elsewhere(&charge.active.rule));
-    for charge in far {
-        let Some(round_trip_us) = state.home_round_trip.get_us() else { return };
-        if !state.home.get().is_some_and(Link::up) {
-            return;
-        }
+    // A lease is of one rule.
+    let [charge] = charges else { return };
+    if !book.is_counted_elsewhere(&charge.active.rule) || !state.home.get().is_some_and(Link::up) {
+        return;
+    }
+    if let Some(round_trip_us) = state.home_round_trip.get_us() {
         let wait = Duration::from_micros(round_trip_us * 2);
         state.leases.take_early(tenant, charge, wait, now);
     }

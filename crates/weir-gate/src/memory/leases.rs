@@ -43,7 +43,10 @@ pub(crate) use window::LeaseWindow;
 
 /// The leases of one gate.
 #[derive(Debug)]
-pub(crate) struct Leases(Arc<LeaseStore>, EarlyRequests);
+pub(crate) struct Leases {
+    store: Arc<LeaseStore>,
+    early: EarlyRequests,
+}
 
 /// The result of a check for the leases of this gate.
 #[derive(Debug)]
@@ -69,19 +72,19 @@ const IDLE: Duration = Duration::from_secs(2);
 impl Leases {
     /// No leases. No units are taken before [`Leases::set_connected`].
     pub(crate) fn new() -> Self {
-        Self(Arc::new(LeaseStore::new()), EarlyRequests::default())
+        Self { store: Arc::new(LeaseStore::new()), early: EarlyRequests::default() }
     }
 
     /// The ids of calls that settle units.
     pub(crate) fn ids(&self) -> &CallIds {
-        &self.0.ids
+        &self.store.ids
     }
 
     /// Sets the buckets about which announcements are received. Units of other buckets are returned, and none are taken.
     pub(crate) fn set_connected(&self, buckets: Buckets, now: Instant) {
-        self.0.set_connected(buckets);
-        let ends = |_: &_, lease: &Lease| !self.0.is_connected(lease.tenant(), lease.charge());
-        self.0.shards.each().for_each(|mut shard| shard.end(now, ends));
+        self.store.set_connected(buckets);
+        let ends = |_: &_, lease: &Lease| !self.store.is_connected(lease.tenant(), lease.charge());
+        self.store.shards.each().for_each(|mut shard| shard.end(now, ends));
     }
 
     /// Decides a check that consumes `cost`, if it is charged to one leased rule and the lease has enough units.
@@ -93,11 +96,11 @@ impl Leases {
         now: Instant,
     ) -> LeaseOutcome {
         let [charge] = rules else { return LeaseOutcome::NotLeased };
-        if !is_leased(charge) || !self.0.is_connected(tenant, charge) {
+        if !is_leased(charge) || !self.store.is_connected(tenant, charge) {
             return LeaseOutcome::NotLeased;
         }
         let key = (charge.subject, charge.active.id);
-        let mut shard = self.0.shards.of(charge.subject);
+        let mut shard = self.store.shards.of(charge.subject);
         let is_current = shard.leases.get(tenant, &key).map(|lease| lease.is_of(charge));
         if is_current == Some(false)
             && let Some(lease) = shard.leases.remove(tenant, &key)
@@ -120,20 +123,7 @@ impl Leases {
             unsettled.extend(lease.take_returned(now));
         }
         let units = if lease.has_other_holders() { cost } else { lease.next_units(cost, now) };
-        let id = self.0.ids.next();
-        lease.take(id);
-        LeaseOutcome::Take(LeaseRequest {
-            store: Arc::clone(&self.0),
-            tenant,
-            charge: charge.clone(),
-            units,
-            cost,
-            id,
-            resets,
-            asked_at: now,
-            holder: lease.holder().clone(),
-            settled: false,
-        })
+        LeaseOutcome::Take(LeaseRequest::new(&self.store, lease, (units, cost), resets, now))
     }
 
     /// Requests units before they are needed, if those of the lease last for less than `wait` at the present rate. The lease
@@ -146,7 +136,7 @@ impl Leases {
         now: Instant,
     ) {
         let key = (charge.subject, charge.active.id);
-        let mut shard = self.0.shards.of(charge.subject);
+        let mut shard = self.store.shards.of(charge.subject);
         let resets = shard.resets(tenant, charge.subject);
         let Some(lease) = shard.leases.get_mut(tenant, &key) else { return };
         if !lease.is_of(charge) || lease.is_taking() || lease.has_other_holders() {
@@ -156,27 +146,14 @@ impl Leases {
             return;
         }
         let Some(units) = lease.early_units(now) else { return };
-        let id = self.0.ids.next();
-        lease.take(id);
-        let request = LeaseRequest {
-            store: Arc::clone(&self.0),
-            tenant,
-            charge: charge.clone(),
-            units,
-            cost: 0,
-            id,
-            resets,
-            asked_at: now,
-            holder: lease.holder().clone(),
-            settled: false,
-        };
+        let request = LeaseRequest::new(&self.store, lease, (units, 0), resets, now);
         drop(shard);
-        self.1.push(request);
+        self.early.push(request);
     }
 
     /// Waits for requests that were made before their units are needed, and takes them out.
     pub(crate) async fn early_requests(&self) -> Vec<LeaseRequest> {
-        self.1.take().await
+        self.early.take().await
     }
 
     /// Takes back units of a window that a check did not use: into the lease, or else to be returned to Redis.
@@ -189,7 +166,7 @@ impl Leases {
         now: Instant,
     ) {
         let key = (charge.subject, charge.active.id);
-        let mut shard = self.0.shards.of(charge.subject);
+        let mut shard = self.store.shards.of(charge.subject);
         if shard.resets(tenant, charge.subject) != window.resets {
             // The units were possibly taken before the reset.
             drop(shard);
@@ -209,17 +186,17 @@ impl Leases {
 
     /// The number of resets that possibly concerned the counters of this subject.
     pub(crate) fn resets(&self, tenant: TenantId, subject: SubjectKey) -> u64 {
-        self.0.shards.of(subject).resets(tenant, subject)
+        self.store.shards.of(subject).resets(tenant, subject)
     }
 
     /// Drops the leases of a tenant's subject whose counters were reset.
     pub(crate) fn reset(&self, tenant: TenantId, subject: SubjectKey) {
-        self.0.shards.of(subject).reset(tenant, subject);
+        self.store.shards.of(subject).reset(tenant, subject);
     }
 
     /// Drops all leases: Redis lost the counters from which they were taken.
     pub(crate) fn reset_all(&self) {
-        self.0.shards.each().for_each(|mut shard| shard.reset_all());
+        self.store.shards.each().for_each(|mut shard| shard.reset_all());
     }
 
     /// Ends the lease of a subject under a rule. Returns its unsettled entries.
@@ -229,7 +206,7 @@ impl Leases {
         charge: &RuleCharge,
         now: Instant,
     ) -> Vec<Unsettled> {
-        let mut shard = self.0.shards.of(charge.subject);
+        let mut shard = self.store.shards.of(charge.subject);
         if let Some(lease) = shard.leases.remove(tenant, &(charge.subject, charge.active.id)) {
             shard.retire(lease, None, now);
         }
@@ -244,7 +221,7 @@ impl Leases {
     /// Ends idle leases, or all, and takes out the unsettled entries.
     pub(crate) fn take_unsettled(&self, all: bool, now: Instant) -> Vec<Unsettled> {
         let mut unsettled = Vec::new();
-        for mut shard in self.0.shards.each() {
+        for mut shard in self.store.shards.each() {
             shard.end(now, |_, lease| all || lease.is_idle(now, IDLE));
             unsettled.append(&mut shard.take_unsettled(now));
         }
@@ -253,7 +230,7 @@ impl Leases {
 
     /// Puts back an entry that could not be settled, to be tried again while its window lasts.
     pub(crate) fn keep_unsettled(&self, entry: Unsettled, now: Instant) {
-        let mut shard = self.0.shards.of(entry.charge.subject);
+        let mut shard = self.store.shards.of(entry.charge.subject);
         if entry.can_be_tried_at(now) && shard.unsettled.len() < LEASES_MAX {
             shard.unsettled.push(entry);
         } else {
@@ -264,18 +241,18 @@ impl Leases {
 
     /// Counts units that this gate can neither use nor return.
     pub(crate) fn lose(&self, units: u64) {
-        self.0.lose(units);
+        self.store.lose(units);
     }
 
     /// Returns the number of lost units, and sets it to 0.
     pub(crate) fn take_lost(&self) -> u64 {
-        self.0.take_lost()
+        self.store.take_lost()
     }
 
     /// The leases with units, and the units in leases and unsettled returns.
     pub(crate) fn holdings(&self) -> Holdings {
         let mut holdings = Holdings::default();
-        for shard in self.0.shards.each() {
+        for shard in self.store.shards.each() {
             for units in shard.leases.values().map(Lease::units).filter(|units| *units > 0) {
                 holdings.leases += 1;
                 holdings.units += units;

@@ -122,10 +122,16 @@ async fn done(internal: &Internal, book: &Rulebook, work: Work) -> Vec<AnswerMes
     }
 }
 
+/// The check that a call names, with the rules of this rulebook.
+fn known(book: &Rulebook, message: CheckMessage) -> Result<KnownCheck, Unknown> {
+    let tenant = book.tenant(message.tenant()).ok_or(Unknown)?;
+    message.known(tenant)
+}
+
 /// Resets the counters of a check's only rule in this region's Redis, which announces it to the gates of this region.
 async fn reset(state: &GateState, book: &Rulebook, message: CheckMessage) -> AnswerMessage {
     let tenant = message.tenant();
-    let known = book.tenant(tenant).ok_or(Unknown).and_then(|rules| message.known(rules));
+    let known = known(book, message);
     let Some(charge) = known.as_ref().ok().and_then(KnownCheck::charge) else {
         return AnswerMessage::Failed { possibly_run: false };
     };
@@ -142,11 +148,7 @@ async fn decided(
     messages: Vec<CheckMessage>,
     ends: Option<Micros>,
 ) -> Vec<AnswerMessage> {
-    let known = |message: CheckMessage| {
-        let tenant = book.tenant(message.tenant()).ok_or(Unknown)?;
-        message.known(tenant)
-    };
-    let known: Vec<_> = messages.into_iter().map(known).collect();
+    let known: Vec<_> = messages.into_iter().map(|message| known(book, message)).collect();
     let calls: Vec<_> = known.iter().flatten().map(KnownCheck::call).collect();
     let results = match ends {
         None => state.limiter.check(&calls).await,

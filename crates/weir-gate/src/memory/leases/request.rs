@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use weir_domain::algorithm::LeaseId;
 use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
 use weir_domain::id::TenantId;
@@ -11,9 +10,9 @@ use weir_domain::request::Operation;
 use weir_domain::time::Micros;
 use weir_redis::limiter::{Idempotency, ScriptCheck};
 
-use super::lease::GivenUnits;
+use super::lease::{GivenUnits, Lease};
 use super::store::{Key, LeaseStore, Shard};
-use super::unsettled::{Holder, Origin, Unsettled};
+use super::unsettled::{Holder, Origin, Unsettled, call_of};
 use super::window::{LeaseWindow, TRIED_FOR};
 
 /// A request for units. Only one request of a counter is in flight at a time.
@@ -36,6 +35,30 @@ pub(crate) struct LeaseRequest {
 }
 
 impl LeaseRequest {
+    /// A request for `units`, of which a check needs `cost`. Marks the lease as taking them.
+    pub(super) fn new(
+        store: &Arc<LeaseStore>,
+        lease: &mut Lease,
+        (units, cost): (u64, u64),
+        resets: u64,
+        now: Instant,
+    ) -> Self {
+        let id = store.ids.next();
+        lease.take(id);
+        Self {
+            store: Arc::clone(store),
+            tenant: lease.tenant(),
+            charge: lease.charge().clone(),
+            units,
+            cost,
+            id,
+            resets,
+            asked_at: now,
+            holder: lease.holder().clone(),
+            settled: false,
+        }
+    }
+
     /// The number of units to take: those of the check and those of the lease.
     pub(crate) fn units(&self) -> u64 {
         self.units
@@ -59,16 +82,8 @@ impl LeaseRequest {
 
     /// The call that takes the units, of a request without a check.
     pub(crate) fn call(&self) -> ScriptCheck<'_> {
-        ScriptCheck {
-            tenant: self.tenant,
-            namespace: self.charge.active.rule.namespace(),
-            operation: Operation::Consume,
-            cost: self.units,
-            rules: std::slice::from_ref(&self.charge),
-            lease_id: LeaseId::default(),
-            idempotency: self.idempotency(),
-            charged: None,
-        }
+        let of = (self.tenant, &self.charge);
+        call_of(of, Operation::Consume, self.units, self.idempotency())
     }
 
     /// Accepts the decisions that Redis made at `at`, and returns those about the check. `None`: Redis denied more units

@@ -262,7 +262,7 @@ fn idle_units_are_returned_once() {
     assert_eq!(leases.take_unsettled(false, now).len(), 0);
     assert_eq!(returned(&leases.take_unsettled(false, now + IDLE)), [THREE]);
     assert_eq!(leases.take_unsettled(true, now).len(), 0);
-    assert!(leases.0.shards.each().all(|shard| shard.leases.len() == 0));
+    assert!(leases.store.shards.each().all(|shard| shard.leases.len() == 0));
 }
 
 #[test]
@@ -328,7 +328,7 @@ fn one_tenants_leases_leave_room_for_those_of_others() {
     }
     let other = leases.spend(TenantId::from_u128(2), &of(7), 1, now);
     assert!(matches!(other, LeaseOutcome::Take(_)));
-    let held: usize = leases.0.shards.each().map(|shard| shard.leases.len()).sum();
+    let held: usize = leases.store.shards.each().map(|shard| shard.leases.len()).sum();
     assert!(held <= 16 * LEASES_MAX / 4 + 1, "{held}");
 }
 

@@ -9,7 +9,7 @@ use weir_domain::decide::Decision;
 use weir_domain::id::TenantId;
 use weir_domain::request::Operation;
 use weir_domain::time::Micros;
-use weir_redis::limiter::ScriptCheck;
+use weir_redis::limiter::{Idempotency, ScriptCheck};
 
 use super::call_ids::CallIds;
 use super::window::{LeaseWindow, TRIED_FOR};
@@ -101,18 +101,25 @@ impl Unsettled {
             Origin::Unanswered { units, .. } => (Operation::Consume, units),
         };
         let idempotency = self.id.map(|id| ids.idempotency(id));
-        let tenant = self.tenant;
-        let namespace = self.charge.active.rule.namespace();
-        let rules = std::slice::from_ref(&self.charge);
-        ScriptCheck {
-            tenant,
-            namespace,
-            operation,
-            cost,
-            rules,
-            lease_id: LeaseId::default(),
-            idempotency,
-            charged: None,
-        }
+        call_of((self.tenant, &self.charge), operation, cost, idempotency)
+    }
+}
+
+/// A call that takes or returns units of one counter.
+pub(super) fn call_of(
+    (tenant, charge): (TenantId, &RuleCharge),
+    operation: Operation,
+    cost: u64,
+    idempotency: Option<Idempotency>,
+) -> ScriptCheck<'_> {
+    ScriptCheck {
+        tenant,
+        namespace: charge.active.rule.namespace(),
+        operation,
+        cost,
+        rules: std::slice::from_ref(charge),
+        lease_id: LeaseId::default(),
+        idempotency,
+        charged: None,
     }
 }

@@ -15,6 +15,7 @@ mod ways;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
+use futures_util::future::OptionFuture;
 use weir_domain::approximation::lease_units_max;
 use weir_domain::id::TenantId;
 use weir_domain::request::Operation;
@@ -100,12 +101,10 @@ async fn histories_of_three_regions_never_exceed_the_limit_and_heal_within_ten_s
     assert!(enough && exact_ends > histories / 25, "{counts:?}");
 }
 
-/// Sends the requests for units that a gate made early, as its lease keeper does.
-async fn send_early(state: &GateState) {
-    let requests = state.leases.early_requests().now_or_never().unwrap_or_default();
-    if !requests.is_empty() {
-        take_early(state.clone(), requests).await;
-    }
+/// Sends the requests for units that a gate made early, as its lease keeper does. `None` if there are none.
+fn send_early(state: &GateState) -> Option<impl Future<Output = ()> + Send + use<>> {
+    let requests = state.leases.early_requests().now_or_never()?;
+    Some(take_early(state.clone(), requests))
 }
 
 /// The consistency of a history's rule.
@@ -297,7 +296,7 @@ impl<'a> History<'a> {
     async fn keep(&mut self) {
         for at in 0..REGIONS {
             let (state, now) = (self.gates[at].0.clone(), self.on.time.instant());
-            send_early(&state).await;
+            OptionFuture::from(send_early(&state)).await;
             settle(&state, state.leases.take_unsettled(false, now), now).await;
             self.window_of(at).unused += state.leases.take_lost();
         }
@@ -376,7 +375,7 @@ impl<'a> History<'a> {
         let of = (self.tenant, &self.on.times[at]);
         let (answer, by_lease) = answer((&state, &book), of, operation, cost).await;
         self.counts.by_lease += u64::from(by_lease);
-        send_early(&state).await;
+        OptionFuture::from(send_early(&state)).await;
         answer
     }
 

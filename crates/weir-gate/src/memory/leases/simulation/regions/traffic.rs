@@ -13,8 +13,8 @@ use weir_domain::request::Operation;
 use super::super::fixture::{Random, answer};
 use super::installation::{Installation, world_book};
 use super::ways::REGIONS;
-use super::{KEEP_EVERY_US, WINDOW_MS};
-use crate::memory::lease_keeper::{settle_idle, take_early};
+use super::{KEEP_EVERY_US, WINDOW_MS, send_early};
+use crate::memory::lease_keeper::settle_idle;
 use crate::state::GateState;
 
 const DELAY_US: u64 = 75_000;
@@ -156,11 +156,8 @@ impl<'a> Traffic<'a> {
 
     /// Sends the requests for units that the gate of a region made early.
     async fn send_early(&mut self, region: usize) {
-        let state = self.gates[region].clone();
-        let requests = state.leases.early_requests().now_or_never().unwrap_or_default();
-        if !requests.is_empty() {
-            let taken = take_early(state.clone(), requests);
-            self.waiting[region].push(Box::pin(taken.map(|()| None)));
+        if let Some(sent) = send_early(&self.gates[region]) {
+            self.waiting[region].push(Box::pin(sent.map(|()| None)));
             self.settled().await;
         }
     }
