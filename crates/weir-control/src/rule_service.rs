@@ -12,7 +12,6 @@ mod subject;
 
 pub(crate) use active::{active_rule, charge_of, spread_by};
 pub(crate) use counters::{CountersError, Inspected, inspect, places, reset, window_units};
-pub(crate) use limit_answer::{limit_answers, region_limits};
 pub(crate) use rule_subject::{RuleSubject, SubjectLimits, limits_of};
 pub(crate) use stored::{CheckedRule, UnreadableRule, slots};
 pub(crate) use subject::{override_digests, subject_digest, subject_of, subject_values};

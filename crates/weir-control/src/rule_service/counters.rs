@@ -102,7 +102,8 @@ pub(crate) async fn inspect<'c>(
     let one = |check: &ScriptCheck<'_>| {
         let charge = &check.rules[0];
         let read = links.iter().zip(&mut by_region).filter(|(link, _)| is_counted(charge, link));
-        let read = read.map(|(link, answers)| (link, answers.next().unwrap_or_else(no_answer)));
+        let read =
+            read.map(|(link, answers)| (link, answers.next().unwrap_or_else(|| Err(away()))));
         joined(charge, read.collect())
     };
     asked.iter().map(one).collect()
@@ -115,11 +116,8 @@ async fn of_region(
 ) -> impl Iterator<Item = Decided> + use<> {
     let counted = asked.iter().filter(|check| is_counted(&check.rules[0], link));
     let messages: Vec<_> = counted.map(CheckMessage::new).collect();
-    let parts = messages.chunks(CHECKS_PER_CALL_MAX);
-    let calls = parts.map(|part| ask(link, Work::Check(part.to_vec()), part.len()));
-    let one =
-        |answer: Result<AnswerMessage, _>| decided(answer.and_then(AnswerMessage::into_result)?);
-    join_all(calls).await.into_iter().flatten().map(one).collect::<Vec<_>>().into_iter()
+    let answers = ask(link, &messages, Work::Check).await;
+    answers.into_iter().map(|answer| decided(answer.and_then(AnswerMessage::into_result)?))
 }
 
 /// The state of a rule of which these regions answered.
@@ -171,9 +169,9 @@ pub(crate) async fn reset(
     if links.is_empty() {
         return Ok(control.limiter.reset(tenant, namespace, charge).await?);
     }
-    let message = CheckMessage::new(&inspection(tenant, namespace, 1, charge));
+    let message = [CheckMessage::new(&inspection(tenant, namespace, 1, charge))];
     let reset = async |link: &RegionLink| {
-        let answer = ask(link, Work::Reset(vec![message.clone()]), 1).await.remove(0);
+        let answer = ask(link, &message, Work::Reset).await.remove(0);
         let reset = answer.and_then(AnswerMessage::into_reset);
         reset.map_err(|error| CountersError::Region(Arc::clone(&link.region), error))
     };
@@ -197,13 +195,10 @@ pub(crate) async fn window_units(
         return Ok(read.into_iter().map(Vec::from_iter).collect());
     }
     let messages: Vec<_> = counters.iter().map(CounterMessage::new).collect();
+    let tenant = Bits(tenant.to_u128());
     let of_region = async |link: &RegionLink| {
-        let parts = messages.chunks(CHECKS_PER_CALL_MAX);
-        let tenant = Bits(tenant.to_u128());
-        let calls =
-            parts.map(|part| ask(link, Work::WindowUnits(tenant, part.to_vec()), part.len()));
-        let answers = join_all(calls).await.into_iter().flatten();
-        let units = answers.map(|answer| answer.and_then(AnswerMessage::into_units));
+        let answers = ask(link, &messages, |part| Work::WindowUnits(tenant, part)).await;
+        let units = answers.into_iter().map(|answer| answer.and_then(AnswerMessage::into_units));
         let units: Result<Vec<_>, _> = units.collect();
         units.map_err(|error| CountersError::Region(Arc::clone(&link.region), error))
     };
@@ -248,20 +243,19 @@ fn decided(answer: Answer) -> Decided {
     }
 }
 
-/// The answers of a region to `count` questions.
-async fn ask(
+/// The answers of a region to these messages, in calls that are not too large.
+async fn ask<M: Clone>(
     link: &RegionLink,
-    work: Work,
-    count: usize,
+    messages: &[M],
+    work: impl Fn(Vec<M>) -> Work,
 ) -> Vec<Result<AnswerMessage, RedisError>> {
-    match link.link.ask(work, None).await {
-        Ok(answers) => answers.into_iter().map(Ok).collect(),
-        Err(error) => (0..count).map(|_| Err(error.clone())).collect(),
-    }
-}
-
-fn no_answer() -> Decided {
-    Err(away())
+    let calls = messages.chunks(CHECKS_PER_CALL_MAX).map(async |part| {
+        match link.link.ask(work(part.to_vec()), None).await {
+            Ok(answers) => answers.into_iter().map(Ok).collect::<Vec<_>>(),
+            Err(error) => part.iter().map(|_| Err(error.clone())).collect(),
+        }
+    });
+    join_all(calls).await.into_iter().flatten().collect()
 }
 
 fn away() -> CountersError {

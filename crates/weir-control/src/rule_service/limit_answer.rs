@@ -14,7 +14,7 @@ use weir_wire::regions::RegionLimits;
 use super::counters::{Inspected, InspectedRegion};
 
 /// The decisions of a rule's limits, in JSON. `decided` is the time of the inspection.
-pub(crate) fn limit_answers(
+pub(super) fn limit_answers(
     active: &ActiveRule,
     limits: &[Limit],
     decisions: &[Decision],
@@ -25,7 +25,7 @@ pub(crate) fn limit_answers(
 }
 
 /// The limits of a rule in each region in which it is counted, in JSON.
-pub(crate) fn region_limits(
+pub(super) fn region_limits(
     active: &ActiveRule,
     limits: &[Limit],
     inspected: &Inspected,
@@ -62,7 +62,7 @@ fn limit_answer(
 }
 
 /// A limit whose counter could not be read, in JSON: what is left is null.
-pub(crate) fn unread_limit_answer(active: &ActiveRule, limit: &Limit, now: Micros) -> LimitAnswer {
+pub(super) fn unread_limit_answer(active: &ActiveRule, limit: &Limit, now: Micros) -> LimitAnswer {
     let algorithm = &limit.algorithm;
     LimitAnswer {
         rule: Arc::clone(active.name()),

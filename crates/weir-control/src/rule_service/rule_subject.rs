@@ -16,7 +16,7 @@ use weir_wire::check::LimitAnswer;
 use weir_wire::regions::RegionLimits;
 
 use super::active::charge_of;
-use super::counters::{CountersError, inspect};
+use super::counters::{CountersError, Inspected, inspect};
 use super::limit_answer::{limit_answers, region_limits, unread_limit_answer};
 use super::subject::subject_values;
 use crate::state::ControlState;
@@ -90,6 +90,17 @@ pub(crate) struct SubjectLimits {
     pub(crate) regions: Vec<RegionLimits>,
 }
 
+impl SubjectLimits {
+    /// The limits of a charge that was inspected, in JSON.
+    pub(crate) fn of(active: &ActiveRule, charge: &RuleCharge, inspected: &Inspected) -> Self {
+        let limits = charge.limits();
+        Self {
+            limits: limit_answers(active, limits, &inspected.decisions, inspected.at),
+            regions: region_limits(active, limits, inspected),
+        }
+    }
+}
+
 /// Returns for each subject the present state of its limits. The subjects are of rules of one namespace. A subject without
 /// limits has an empty list.
 pub(crate) async fn limits_of(
@@ -107,11 +118,7 @@ pub(crate) async fn limits_of(
         else {
             return Ok(SubjectLimits::default());
         };
-        let (inspected, active, limits) = (inspected?, &subject.active, charge.limits());
-        Ok(SubjectLimits {
-            limits: limit_answers(active, limits, &inspected.decisions, inspected.at),
-            regions: region_limits(active, limits, &inspected),
-        })
+        Ok(SubjectLimits::of(&subject.active, charge, &inspected?))
     };
     subjects.iter().zip(&charges).map(of_subject).collect()
 }

@@ -13,7 +13,7 @@ use weir_domain::spread::SpreadBy;
 use weir_domain::time::{Micros, Timestamp};
 use weir_wire::tester::{FailedCondition, TestedRule};
 
-use crate::rule_service::{Inspected, limit_answers, region_limits};
+use crate::rule_service::{Inspected, SubjectLimits};
 
 /// One rule, and its match with a request.
 #[derive(Debug)]
@@ -82,7 +82,9 @@ impl MatchedRule {
         let rule = &self.active.rule;
         let at = inspected.map_or(now, |inspected| inspected.at);
         let exception = self.exception(request, at.timestamp());
-        let of_limits = self.charge().map(RuleCharge::limits).zip(inspected);
+        let of_limits = self.charge().zip(inspected);
+        let limits = of_limits.map(|(charge, read)| SubjectLimits::of(&self.active, charge, read));
+        let SubjectLimits { limits, regions } = limits.unwrap_or_default();
         let subject = || {
             let values = rule.subject_values(|name| request.attribute(name)).ok()?;
             let names = rule.count_by().iter().map(|counted| counted.attribute.clone());
@@ -105,12 +107,8 @@ impl MatchedRule {
             subject: if matches { subject() } else { None },
             override_id: exception.map(|active| active.id.to_string()),
             would_pass: self.passes(inspected),
-            limits: of_limits.map_or_else(Vec::new, |(limits, inspected)| {
-                limit_answers(&self.active, limits, &inspected.decisions, inspected.at)
-            }),
-            regions: of_limits.map_or_else(Vec::new, |(limits, inspected)| {
-                region_limits(&self.active, limits, inspected)
-            }),
+            limits,
+            regions,
         }
     }
 
