@@ -29,23 +29,24 @@ pub(super) fn OperatorFrame(
         SessionState::SignedIn(signed_in) => Some(signed_in.user.operator),
         SessionState::Unknown | SessionState::SignedOut(_) => None,
     });
-    let page = move || {
-        match operator.get() {
+    let others: Vec<_> = PAGES.into_iter().filter(|(_, name)| *name != title).collect();
+    let page = move || match operator.get() {
         None => view! { <main class="narrow"><LoadingSkeleton /></main> }.into_any(),
         // To others the page does not exist, as its API does not.
         Some(false) => view! { <NotFound /> }.into_any(),
-        Some(true) => view! {
-            <main class="narrow wide">
-                <p class="brand"><Logo /></p>
-                <PageHeader title=title lead=lead>
-                    {PAGES.into_iter().filter(|(_, name)| *name != title).map(|(href, name)| view! { <a class="button" href=href>{name}</a> }).collect::<Vec<_>>()}
-                </PageHeader>
-                {children()}
-                <Account />
-            </main>
+        Some(true) => {
+            let link = |(href, name)| view! { <a class="button" href=href>{name}</a> };
+            let links: Vec<_> = others.iter().copied().map(link).collect();
+            view! {
+                <main class="narrow wide">
+                    <p class="brand"><Logo /></p>
+                    <PageHeader title=title lead=lead>{links}</PageHeader>
+                    {children()}
+                    <Account />
+                </main>
+            }
+            .into_any()
         }
-        .into_any(),
-    }
     };
     view! { {page} }
 }
