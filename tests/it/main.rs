@@ -12,6 +12,7 @@ mod ceilings;
 mod check_flow;
 mod concurrency;
 mod control_planes;
+mod customers;
 mod dashboard;
 mod decisions;
 mod deferred;

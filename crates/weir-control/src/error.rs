@@ -105,6 +105,7 @@ fn of_constraint(constraint: Constraint) -> Problem {
         Constraint::UserEmail => taken("this e-mail address has an account"),
         Constraint::RuleName => taken("the namespace already has a rule with this name"),
         Constraint::ProfileName => taken("the tenant already has a profile with this name"),
+        Constraint::PlanName => taken("the tenant already has a plan with this name"),
         Constraint::AlertName => taken("the set of the alert already has one with this name"),
         Constraint::ProfileDomain => taken("the tenant already has a profile of this domain"),
         Constraint::OverrideSubject => conflict("this subject already has an override of the rule"),

@@ -47,6 +47,7 @@ use crate::{metrics, routes};
         (name = "overrides", description = "Exceptions for one subject"),
         (name = "namespaces", description = "The settings of namespaces"),
         (name = "profiles", description = "How the requests that proxies ask about become checks"),
+        (name = "plans", description = "Plans, and the customers that are on them"),
         (name = "testing", description = "Tests of rules, inspections and resets of counters"),
         (name = "subjects", description = "One subject across all rules: its counters, and temporary overrides"),
         (name = "stats", description = "Statistics of allowed and denied checks"),

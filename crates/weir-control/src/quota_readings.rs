@@ -22,7 +22,7 @@ use crate::error::ControlError;
 use crate::meters::BackgroundTask;
 use crate::rule_service::{CheckedRule, places, window_units};
 use crate::state::ControlState;
-use crate::stats::usage::metered::{Counted, charges, overrides, subjects};
+use crate::stats::usage::metered::{Counted, charges, exceptions, subjects};
 
 /// The longest interval between two queries for due tenants.
 const EVERY: Duration = Duration::from_secs(5);
@@ -148,9 +148,9 @@ async fn observe(
     let known = subjects(&mut tx, tenant_id, &filter, (now, control.settings.retention)).await?;
     let (rules, mut counted) = (known.rules, known.counted);
     counted.sort_by_key(|counted| counted.rule);
-    let overrides = overrides(&mut tx, tenant_id, &rules, &counted).await?;
+    let exceptions = exceptions(&mut tx, tenant_id, &rules, &counted, now).await?;
     drop(tx);
-    let charges = charges(&rules, &counted, &overrides, now)?;
+    let charges = charges(&rules, &counted, &exceptions, now)?;
     let metered: Vec<_> = charges
         .iter()
         .flat_map(|(counted, charge)| {

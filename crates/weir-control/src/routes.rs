@@ -7,9 +7,9 @@ use weir_http::json::BodyLimit;
 
 use crate::state::ControlState;
 use crate::{
-    alerts, api_keys, apply, audit, ceilings, deferred, health, invitations, me, members, metrics,
-    namespaces, operator, overrides, profiles, replicas, rules, search, sessions, simulate, stats,
-    subjects, tenants, tester, views, webhooks,
+    alerts, api_keys, apply, assignments, audit, ceilings, deferred, health, invitations, me,
+    members, metrics, namespaces, operator, overrides, plans, profiles, replicas, rules, search,
+    sessions, simulate, stats, subjects, tenants, tester, views, webhooks,
 };
 
 /// The operations below `/api/v1`.
@@ -24,6 +24,7 @@ pub(crate) fn api() -> OpenApiRouter<ControlState> {
         .merge(rules())
         .merge(overrides())
         .merge(profiles())
+        .merge(plans())
         .merge(namespaces())
         .merge(tester())
         .merge(subjects())
@@ -128,6 +129,17 @@ fn profiles() -> OpenApiRouter<ControlState> {
         .routes(routes!(profiles::read::read, profiles::write::update, profiles::write::delete))
         .routes(routes!(profiles::read::revisions))
         .routes(routes!(profiles::write::revert))
+}
+
+fn plans() -> OpenApiRouter<ControlState> {
+    OpenApiRouter::new()
+        .routes(routes!(plans::read::list, plans::write::create))
+        .routes(routes!(plans::read::read, plans::write::update, plans::write::delete))
+        .routes(routes!(plans::read::revisions))
+        .routes(routes!(plans::write::revert))
+        .routes(routes!(assignments::list, assignments::create))
+        .routes(routes!(assignments::delete))
+        .routes(routes!(assignments::bulk).layer(Extension(BodyLimit(overrides::BULK_BYTES_MAX))))
 }
 
 fn namespaces() -> OpenApiRouter<ControlState> {

@@ -5,6 +5,7 @@
 
 mod active;
 mod counters;
+mod exceptions;
 mod limit_answer;
 mod rule_subject;
 mod stored;
@@ -12,6 +13,7 @@ mod subject;
 
 pub(crate) use active::{active_rule, charge_of, spread_by};
 pub(crate) use counters::{CountersError, Inspected, inspect, places, reset, window_units};
+pub(crate) use exceptions::Exceptions;
 pub(crate) use rule_subject::{RuleSubject, SubjectLimits, limits_of};
 pub(crate) use stored::{CheckedRule, UnreadableRule, slots};
 pub(crate) use subject::{override_digests, subject_digest, subject_of, subject_values};

@@ -84,6 +84,7 @@ pub(crate) fn tenant(row: TenantRow, role: Option<MemberRole>) -> Tenant {
         role: role.map(self::role),
         suspended: row.suspended,
         record_checks: row.record_checks,
+        customer_attribute: row.customer_attribute,
         enforcement: row.enforced.into(),
         installation_enforcement: row.installation_enforced.into(),
         created_at: row.created_at.into(),

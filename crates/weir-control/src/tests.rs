@@ -25,6 +25,7 @@ mod near_limit;
 mod overrides;
 mod parameters;
 mod password_resets;
+mod plans;
 mod profiles;
 mod quota_readings;
 mod quota_usage;

@@ -27,6 +27,8 @@ pub enum Ceiling {
     WhatIfRuns,
     /// Days for which statistics are stored; the installation's own setting applies where it is shorter.
     StatisticsDays,
+    /// Assignments of customers to plans that have not ended.
+    Assignments,
 }
 
 /// A value for some ceilings; the others are not set.
@@ -44,7 +46,7 @@ pub struct InvalidCeiling {
 
 impl Ceiling {
     /// All ceilings, in the order of their declaration.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::ChecksPerSecond,
         Self::Rules,
         Self::LimitsPerCheck,
@@ -55,6 +57,7 @@ impl Ceiling {
         Self::WebhookTestsPerMinute,
         Self::WhatIfRuns,
         Self::StatisticsDays,
+        Self::Assignments,
     ];
 
     /// The name in JSON and in the database.
@@ -70,6 +73,7 @@ impl Ceiling {
             Self::WebhookTestsPerMinute => "webhook_tests_per_minute",
             Self::WhatIfRuns => "what_if_runs",
             Self::StatisticsDays => "statistics_days",
+            Self::Assignments => "assignments",
         }
     }
 
@@ -91,6 +95,7 @@ impl Ceiling {
             Self::WebhookTestsPerMinute => 10,
             Self::WhatIfRuns => 1,
             Self::StatisticsDays => 730,
+            Self::Assignments => 100_000,
         }
     }
 
@@ -105,6 +110,7 @@ impl Ceiling {
             Self::WebhookTestsPerMinute => 600,
             Self::WhatIfRuns => 2,
             Self::StatisticsDays => 3_650,
+            Self::Assignments => 1_000_000,
         }
     }
 }

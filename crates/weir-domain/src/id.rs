@@ -103,6 +103,10 @@ ids! {
     OverrideId = "override";
     /// A profile, by which a proxy asks.
     ProfileId = "profile";
+    /// A plan, on which a tenant's customers are.
+    PlanId = "plan";
+    /// The assignment of a customer to a plan.
+    AssignmentId = "assignment";
     /// An invitation to join a tenant.
     InvitationId = "invitation";
     /// An entry of the audit log.

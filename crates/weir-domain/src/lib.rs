@@ -46,6 +46,7 @@ pub mod webhook;
 
 pub mod charge;
 pub mod charged;
+pub mod customers;
 pub mod decide;
 pub mod fnv;
 pub mod lease;

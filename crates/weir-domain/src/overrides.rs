@@ -1,12 +1,14 @@
-//! Overrides: other limits, or none, for one subject of a rule between two times.
+//! Overrides: other limits, or none, for one subject of a rule between two times. And plans: the same for all subjects of the
+//! customers that are on them.
 //!
 //! A subject is named by the rule's `count_by` attributes; `*` as a value stands for any. The most
-//! exact one wins: fewest stars, then the star that stands latest in `count_by`.
+//! exact one wins: fewest stars, then the star that stands latest in `count_by`. A plan applies where no override does.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::counted::Counted;
+use crate::customers::{Customers, PlanRef};
 use crate::draft::LimitDraft;
 use crate::id::OverrideId;
 use crate::limit::{LIMITS_PER_RULE_MAX, Limit, parse_limits};
@@ -60,9 +62,12 @@ pub enum Effect {
     Deny,
 }
 
-/// All overrides of one rule, found by hash. Most rules have none.
+/// All overrides of one rule, found by hash, and the plans that name the rule. Most rules have none.
 #[derive(Debug, Clone, Default)]
-pub struct Overrides(Option<Box<Table>>);
+pub struct Overrides {
+    table: Option<Arc<Table>>,
+    plans: Option<Arc<RulePlans>>,
+}
 
 #[derive(Debug, Clone, Default)]
 struct Table {
@@ -71,11 +76,29 @@ struct Table {
     by_subject: HashMap<SubjectKey, Active>,
 }
 
-/// An override with its dates.
+/// The effects of all plans that name one rule.
+#[derive(Debug, Clone)]
+struct RulePlans {
+    customers: Arc<Customers>,
+    /// The position of the customer attribute in `count_by`.
+    position: usize,
+    effects: Arc<[Active]>,
+}
+
+/// The object that replaces the limits of a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// An override.
+    Override(OverrideId),
+    /// A revision of a plan.
+    Plan(PlanRef),
+}
+
+/// An override with its dates, or what a plan says about a rule.
 #[derive(Debug, Clone)]
 pub struct Active {
-    /// The id of the override.
-    pub id: OverrideId,
+    /// The override or the plan.
+    pub source: Source,
     /// The effect.
     pub effect: Effect,
     /// The time from which the override has an effect.
@@ -89,25 +112,7 @@ impl Override {
     pub fn parse(draft: OverrideDraft, rule: &Rule) -> Result<Self, Vec<InvalidField>> {
         let mut wrong = Vec::new();
         let subject = subject(&draft.subject, rule, &mut wrong);
-        let effect = match draft.effect {
-            EffectDraft::Allow => Effect::Allow,
-            EffectDraft::Deny => Effect::Deny,
-            EffectDraft::Limits(drafts) => {
-                if drafts.is_empty() || drafts.len() > LIMITS_PER_RULE_MAX {
-                    wrong.push(InvalidField::new(
-                        "limits",
-                        format!("must hold from 1 to {LIMITS_PER_RULE_MAX} limits"),
-                    ));
-                }
-                let mut limits = parse_limits(&drafts, "limits", &mut wrong);
-                let slots = carry_slots(rule.limits(), &limits, OWN_SLOTS_FROM);
-                for ((limit, slot), at) in limits.iter_mut().zip(slots.taken).zip(0..) {
-                    let own = OWN_SLOTS_FROM + limit.algorithm.kind().number() * 16 + at;
-                    limit.slot = if slot < OWN_SLOTS_FROM { slot } else { own };
-                }
-                Effect::Limits(limits.into())
-            }
-        };
+        let effect = Effect::parse(&draft.effect, rule, &mut wrong);
         let starts_at = draft.starts_at;
         if wrong.is_empty() { Ok(Self { subject, effect, starts_at }) } else { Err(wrong) }
     }
@@ -130,7 +135,67 @@ impl Override {
     }
 }
 
+impl Effect {
+    /// Checks an effect on a rule, and adds to `wrong` what is not valid.
+    pub fn parse(draft: &EffectDraft, rule: &Rule, wrong: &mut Vec<InvalidField>) -> Self {
+        let drafts = match draft {
+            EffectDraft::Allow => return Self::Allow,
+            EffectDraft::Deny => return Self::Deny,
+            EffectDraft::Limits(drafts) => drafts,
+        };
+        if drafts.is_empty() || drafts.len() > LIMITS_PER_RULE_MAX {
+            let reason = format!("must hold from 1 to {LIMITS_PER_RULE_MAX} limits");
+            wrong.push(InvalidField::new("limits", reason));
+        }
+        let mut limits = parse_limits(drafts, "limits", wrong);
+        let slots = carry_slots(rule.limits(), &limits, OWN_SLOTS_FROM);
+        for ((limit, slot), at) in limits.iter_mut().zip(slots.taken).zip(0..) {
+            let own = OWN_SLOTS_FROM + limit.algorithm.kind().number() * 16 + at;
+            limit.slot = if slot < OWN_SLOTS_FROM { slot } else { own };
+        }
+        Self::Limits(limits.into())
+    }
+}
+
+impl Source {
+    /// A number by which gates of all regions name it: no two of a tenant have the same.
+    fn number(self) -> u128 {
+        match self {
+            Self::Override(id) => id.to_u128(),
+            Self::Plan(plan) => plan.plan.to_u128().wrapping_add(plan.kept_revision.into()),
+        }
+    }
+}
+
+impl RulePlans {
+    fn find(&self, values: &[impl AsRef<str>], now: Timestamp) -> Option<&Active> {
+        let plan = self.customers.plan_of(values.get(self.position)?.as_ref(), now)?;
+        self.effects.iter().find(|active| active.source == Source::Plan(plan))
+    }
+}
+
 impl Active {
+    /// What a plan says about a rule.
+    pub const fn of_plan(plan: PlanRef, effect: Effect) -> Self {
+        Self { source: Source::Plan(plan), effect, starts_at: None, expires_at: None }
+    }
+
+    /// The id of the override, if it is one.
+    pub const fn override_id(&self) -> Option<OverrideId> {
+        match self.source {
+            Source::Override(id) => Some(id),
+            Source::Plan(_) => None,
+        }
+    }
+
+    /// The plan, if it is one.
+    pub const fn plan(&self) -> Option<PlanRef> {
+        match self.source {
+            Source::Override(_) => None,
+            Source::Plan(plan) => Some(plan),
+        }
+    }
+
     fn has(&self, limits: &Arc<[Limit]>) -> bool {
         matches!(&self.effect, Effect::Limits(own) if Arc::ptr_eq(own, limits))
     }
@@ -155,13 +220,38 @@ impl Overrides {
             }
             let key = found.subject_key(rule);
             let Override { effect, starts_at, .. } = found;
-            table.by_subject.insert(key, Active { id, effect, starts_at, expires_at });
+            let source = Source::Override(id);
+            table.by_subject.insert(key, Active { source, effect, starts_at, expires_at });
         }
         table.masks.sort_unstable_by_key(|mask| (mask.count_ones(), *mask));
-        Self((!table.masks.is_empty()).then(|| table.into()))
+        Self { table: (!table.masks.is_empty()).then(|| table.into()), plans: None }
     }
 
-    /// The override for the subject with these values, which are in the order of `count_by`.
+    /// The same with the effects of all plans that name `rule`. Without one, or if the rule does not count by the customer
+    /// attribute, there are no plans.
+    #[must_use]
+    pub fn with_plans(self, rule: &Rule, customers: &Arc<Customers>, effects: Vec<Active>) -> Self {
+        let is_customer = |counted: &Counted| counted.attribute == customers.attribute();
+        let position = rule.count_by().iter().position(is_customer);
+        let plans = position.filter(|_| !effects.is_empty()).map(|position| {
+            let customers = Arc::clone(customers);
+            Arc::new(RulePlans { customers, position, effects: effects.into() })
+        });
+        Self { plans, ..self }
+    }
+
+    /// The same with other assignments of customers. `None` if they are those of now, or no plan names the rule.
+    #[must_use]
+    pub fn with_customers(&self, customers: &Arc<Customers>) -> Option<Self> {
+        let plans = self.plans.as_deref()?;
+        let table = self.table.clone();
+        (!Arc::ptr_eq(&plans.customers, customers)).then(|| {
+            let plans = RulePlans { customers: Arc::clone(customers), ..plans.clone() };
+            Self { table, plans: Some(plans.into()) }
+        })
+    }
+
+    /// The override or plan for the subject with these values, which are in the order of `count_by`.
     pub fn find(&self, rule: &Rule, values: &[impl AsRef<str>], now: Timestamp) -> Option<&Active> {
         self.find_keyed(rule, values, now).map(|(_, active)| active)
     }
@@ -173,8 +263,53 @@ impl Overrides {
         values: &[impl AsRef<str>],
         now: Timestamp,
     ) -> Option<(SubjectKey, &Active)> {
-        let table = self.0.as_deref()?;
-        table.masks.iter().find_map(|mask| {
+        let found = self.table.as_deref().and_then(|table| table.find(rule, values, now));
+        found.or_else(|| {
+            let active = self.plans.as_deref()?.find(values, now)?;
+            Some((SubjectKey(active.source.number()), active))
+        })
+    }
+
+    /// The override or plan that is stored under this key.
+    pub fn at(&self, key: SubjectKey, now: Timestamp) -> Option<&Active> {
+        let found = self.table.as_deref().and_then(|table| table.by_subject.get(&key));
+        found.filter(|active| active.is_in_force(now)).or_else(|| {
+            let mut effects = self.plans.as_deref()?.effects.iter();
+            effects.find(|active| active.source.number() == key.0)
+        })
+    }
+
+    /// The number of the override or plan of a subject that has these limits.
+    pub fn number_of(&self, subject: SubjectKey, limits: &Arc<[Limit]>) -> Option<u128> {
+        self.of(subject, |active| active.has(limits)).map(|active| active.source.number())
+    }
+
+    /// The limits of an override or plan of a subject.
+    pub fn limits_of(&self, subject: SubjectKey, number: u128) -> Option<&Arc<[Limit]>> {
+        match &self.of(subject, |active| active.source.number() == number)?.effect {
+            Effect::Limits(limits) => Some(limits),
+            Effect::Allow | Effect::Deny => None,
+        }
+    }
+
+    /// The override that is stored under the key of a subject without stars, or else among all overrides and plans, if `is_it`.
+    fn of(&self, subject: SubjectKey, is_it: impl Fn(&Active) -> bool) -> Option<&Active> {
+        let table = self.table.as_deref();
+        let exact = table.and_then(|table| table.by_subject.get(&subject));
+        let all = table.into_iter().flat_map(|table| table.by_subject.values());
+        let plans = self.plans.as_deref().into_iter().flat_map(|plans| plans.effects.iter());
+        exact.into_iter().chain(plans).chain(all).find(|active| is_it(active))
+    }
+}
+
+impl Table {
+    fn find(
+        &self,
+        rule: &Rule,
+        values: &[impl AsRef<str>],
+        now: Timestamp,
+    ) -> Option<(SubjectKey, &Active)> {
+        self.masks.iter().find_map(|mask| {
             let mut hasher = SubjectHasher::default();
             let attributes = rule.count_by().iter().zip(values);
             for ((attribute, value), bit) in attributes.zip(bits()) {
@@ -185,35 +320,9 @@ impl Overrides {
                 }
             }
             let key = hasher.finish();
-            let active = table.by_subject.get(&key)?;
+            let active = self.by_subject.get(&key)?;
             active.is_in_force(now).then_some((key, active))
         })
-    }
-
-    /// The override that is stored under this key.
-    pub fn at(&self, key: SubjectKey, now: Timestamp) -> Option<&Active> {
-        let active = self.0.as_deref()?.by_subject.get(&key)?;
-        active.is_in_force(now).then_some(active)
-    }
-
-    /// The id of the override of a subject that has these limits.
-    pub fn id_of(&self, subject: SubjectKey, limits: &Arc<[Limit]>) -> Option<OverrideId> {
-        self.of(subject, |active| active.has(limits)).map(|active| active.id)
-    }
-
-    /// The limits of an override of a subject.
-    pub fn limits_of(&self, subject: SubjectKey, id: OverrideId) -> Option<&Arc<[Limit]>> {
-        match &self.of(subject, |active| active.id == id)?.effect {
-            Effect::Limits(limits) => Some(limits),
-            Effect::Allow | Effect::Deny => None,
-        }
-    }
-
-    /// The override that is stored under the key of a subject without stars, or else among all, if `is_it`.
-    fn of(&self, subject: SubjectKey, is_it: impl Fn(&Active) -> bool) -> Option<&Active> {
-        let table = self.0.as_deref()?;
-        let exact = table.by_subject.get(&subject).filter(|active| is_it(active));
-        exact.or_else(|| table.by_subject.values().find(|active| is_it(active)))
     }
 }
 

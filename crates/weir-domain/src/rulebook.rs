@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 pub use self::active_rule::ActiveRule;
 pub use self::namespace::Namespace;
-pub use self::tenant::{ApiKey, SpreadNamespaces, TenantRules, TenantState};
+pub use self::tenant::{ApiKey, SharedSettings, SpreadNamespaces, TenantRules, TenantState};
 use crate::api_key::KeyDigest;
 use crate::ceilings::CHECKS_PER_SECOND_MAX;
 use crate::draft::Reach;

@@ -11,7 +11,7 @@ use weir_domain::algorithm::LeaseId;
 use weir_domain::charge::RuleCharge;
 use weir_domain::charged::Charged;
 use weir_domain::draft::Reach;
-use weir_domain::id::{OverrideId, RuleId, TenantId};
+use weir_domain::id::{RuleId, TenantId};
 use weir_domain::limit::COST_MAX;
 use weir_domain::matching::LIMITS_PER_CHECK_MAX;
 use weir_domain::rulebook::TenantRules;
@@ -115,6 +115,7 @@ pub struct ChargeMessage {
     subject: Bits,
     #[serde(default, skip_serializing_if = "is_zero")]
     spread: u64,
+    /// The number of the override or the plan whose limits apply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     override_id: Option<Bits>,
     #[serde(default, skip_serializing_if = "is_even")]
@@ -284,12 +285,12 @@ impl ChargeMessage {
     fn new(charge: &RuleCharge) -> Self {
         let overrides = &charge.active.overrides;
         let limits = charge.override_limits.as_ref().filter(|_| charge.variant.is_none());
-        let override_id = limits.and_then(|limits| overrides.id_of(charge.subject, limits));
+        let override_id = limits.and_then(|limits| overrides.number_of(charge.subject, limits));
         Self {
             rule: Bits(charge.active.id.to_u128()),
             subject: Bits(charge.subject.0),
             spread: charge.spread.to_u64(),
-            override_id: override_id.map(|id| Bits(id.to_u128())),
+            override_id: override_id.map(Bits),
             keep_share: charge.keep_share,
             own_cost: charge.own_cost,
         }
@@ -301,7 +302,7 @@ impl ChargeMessage {
         let spread = SpreadKey::from_u64(self.spread);
         let mut charge = RuleCharge::new(active.clone(), subject, spread);
         if let Some(id) = self.override_id {
-            let limits = active.overrides.limits_of(subject, OverrideId::from_u128(id.0));
+            let limits = active.overrides.limits_of(subject, id.0);
             charge = charge.with_override(limits.ok_or(Unknown)?);
         }
         let (keep_share, own_cost) = (self.keep_share, self.own_cost);

@@ -93,6 +93,8 @@ pub enum Constraint {
     OverrideRule,
     /// Another profile of the tenant has this name.
     ProfileName,
+    /// Another plan of the tenant has this name.
+    PlanName,
     /// Another profile of the tenant has this domain.
     ProfileDomain,
     /// The digest is in use, which means that the source of randomness is broken.
@@ -225,6 +227,7 @@ fn meaning(name: &str) -> Option<Constraint> {
         "overrides_tenant_id_rule_id_subject_digest_key" => Constraint::OverrideSubject,
         "overrides_tenant_id_rule_id_fkey" => Constraint::OverrideRule,
         "profiles_tenant_id_name_key" => Constraint::ProfileName,
+        "plans_tenant_id_name_key" => Constraint::PlanName,
         "profiles_tenant_id_domain_idx" => Constraint::ProfileDomain,
         "api_keys_digest_key" => Constraint::KeyDigest,
         "invitations_digest_key" => Constraint::InvitationDigest,

@@ -6,6 +6,7 @@
 mod accounts;
 mod actor;
 mod alerts;
+mod assignments;
 mod audit;
 mod audit_lines;
 mod callers;
@@ -33,6 +34,7 @@ mod namespaces;
 mod overrides;
 mod page;
 mod password_resets;
+mod plans;
 mod profiles;
 mod quota_periods;
 mod revisions;
@@ -67,6 +69,9 @@ mod webhooks;
 pub use accounts::{AccountRow, Accounts};
 pub use actor::Actor;
 pub use alerts::{AlertRow, AlertWrite, Alerts, NewFirings};
+pub use assignments::{
+    AssignmentFilter, AssignmentRow, Assignments, NewAssignment, ServedAssignment,
+};
 pub use audit::chain::{ChainBreak, ChainHead, ChainId, ChainReport};
 pub use audit::{Audit, AuditFilter, AuditLog, AuditRow, NewAudit};
 pub use callers::BegunChange;
@@ -96,6 +101,7 @@ pub use overrides::{
 };
 pub use page::{Listing, Page};
 pub use password_resets::PasswordResets;
+pub use plans::{PlanBody, PlanColumns, PlanRow, PlanSpec, PlanWrite, Plans, ServedPlan};
 pub use profiles::{
     ProfileBody, ProfileColumns, ProfileRow, ProfileSpec, ProfileWrite, Profiles, ServedProfile,
 };

@@ -2,15 +2,17 @@
 //! only if every transaction that changes served content raises the version as its last statement.
 
 use uuid::Uuid;
-use weir_domain::id::{OverrideId, ProfileId, RuleId, TenantId};
+use weir_domain::id::{OverrideId, PlanId, ProfileId, RuleId, TenantId};
 use weir_domain::time::Timestamp;
 
+use crate::assignments::ServedAssignment;
 use crate::connection::PooledConnection;
 use crate::convert::{signed, unsigned, uuid};
 use crate::error::StoreError;
 use crate::keys::KeyRow;
 use crate::message::{Answers, statement};
 use crate::overrides::{self, OverrideRow, ServedOverride};
+use crate::plans::ServedPlan;
 use crate::profiles::ServedProfile;
 use crate::rules::{self, RuleRow, Rules, ServedRule};
 
@@ -79,11 +81,17 @@ pub struct TenantChanges {
     pub profiles: Vec<ServedProfile>,
     /// All namespaces whose counters are spread, with the attributes.
     pub spread: Vec<(String, Vec<String>)>,
-    /// The ids that the tenant still has, if a rule, an override or a profile was removed.
+    /// The attribute that names its customers.
+    pub customer_attribute: Option<String>,
+    /// The plans that were written.
+    pub plans: Vec<ServedPlan>,
+    /// All assignments of the customers of whom one was written.
+    pub assignments: Vec<ServedAssignment>,
+    /// The ids that the tenant still has, if a rule, an override, a profile or a plan was removed.
     pub remaining: Option<RemainingIds>,
 }
 
-/// The ids of the rules, overrides and profiles that a tenant still has.
+/// The ids of the rules, overrides, profiles and plans that a tenant still has.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RemainingIds {
     /// The ids of its rules, ascending.
@@ -92,6 +100,8 @@ pub struct RemainingIds {
     pub overrides: Vec<OverrideId>,
     /// The ids of its profiles, ascending.
     pub profiles: Vec<ProfileId>,
+    /// The ids of its plans, ascending.
+    pub plans: Vec<PlanId>,
 }
 
 /// Rules with their overrides, for the control plane.

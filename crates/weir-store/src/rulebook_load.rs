@@ -10,6 +10,7 @@ use uuid::Uuid;
 use weir_domain::ceilings::Ceiling;
 use weir_domain::id::TenantId;
 
+use crate::assignments::{self, ServedAssignment};
 use crate::connection::PooledConnection;
 use crate::convert::{signed, unsigned};
 use crate::error::StoreError;
@@ -17,6 +18,7 @@ use crate::keys::{self, KeyRow};
 use crate::message::{Answers, statement};
 use crate::namespaces;
 use crate::overrides::{self, ServedOverride};
+use crate::plans::{self, ServedPlan};
 use crate::profiles::{self, ServedProfile};
 use crate::rulebook::{self, RemainingIds, RulebookChanges, RulebookVersion, TenantChanges};
 use crate::rules::{self, ServedRule};
@@ -32,6 +34,7 @@ struct Row {
     checks_per_second: Option<i64>,
     version: i64,
     removed_version: i64,
+    customer_attribute: Option<String>,
 }
 
 /// A statement that returns [`Row`]s: its name, the condition, and the argument of the condition after the name of the ceiling.
@@ -52,7 +55,8 @@ macro_rules! tenants_with {
                         WHERE c.tenant_id = tenants.id AND c.name = $1
                     ) AS checks_per_second,
                     version,
-                    removed_version
+                    removed_version,
+                    customer_attribute
                 FROM tenants
                 WHERE "
                 + $condition
@@ -82,10 +86,13 @@ pub(crate) fn change_statements(held: RulebookVersion) -> Vec<String> {
         rules::changed_statement(since),
         overrides::changed_statement(since),
         profiles::changed_statement(since),
+        plans::changed_statement(since),
+        assignments::changed_statement(since),
         namespaces::changed_spread_statement(since),
         rules::remaining_statement(since),
         overrides::remaining_statement(since),
         profiles::remaining_statement(since),
+        plans::remaining_statement(since),
         deleted_statement(since),
     ]
 }
@@ -108,17 +115,21 @@ pub(crate) fn changes(
         rules: rules::changed(answers)?,
         overrides: overrides::changed(answers)?,
         profiles: profiles::changed(answers)?,
+        plans: plans::changed(answers)?,
+        assignments: assignments::changed(answers)?,
         spread: namespaces::changed_spread(answers)?,
     };
     changes.tenants = rows.of(tenants);
     let mut rules = grouped(rules::remaining(answers)?);
     let mut overrides = grouped(overrides::remaining(answers)?);
     let mut profiles = grouped(profiles::remaining(answers)?);
+    let mut plans = grouped(plans::remaining(answers)?);
     for (tenant, _) in changes.tenants.iter_mut().zip(lost_rows).filter(|(_, lost)| *lost) {
         let rules = rules.remove(&tenant.tenant_id).unwrap_or_default();
         let overrides = overrides.remove(&tenant.tenant_id).unwrap_or_default();
         let profiles = profiles.remove(&tenant.tenant_id).unwrap_or_default();
-        tenant.remaining = Some(RemainingIds { rules, overrides, profiles });
+        let plans = plans.remove(&tenant.tenant_id).unwrap_or_default();
+        tenant.remaining = Some(RemainingIds { rules, overrides, profiles, plans });
     }
     let deleted = answers.rows::<(Uuid,)>()?.into_iter();
     changes.deleted = deleted.map(|(id,)| TenantId::from_u128(id.as_u128())).collect();
@@ -167,6 +178,8 @@ impl WholeLoad {
             rules: rules::of_tenants(conn, range).await?,
             overrides: overrides::of_tenants(conn, range).await?,
             profiles: profiles::of_tenants(conn, range).await?,
+            plans: plans::of_tenants(conn, range).await?,
+            assignments: assignments::of_tenants(conn, range).await?,
             spread: namespaces::spread_of_tenants(conn, range).await?,
         };
         let tenants = rows.of(tenants);
@@ -188,7 +201,8 @@ async fn part_end(
             (SELECT tenant_id FROM api_keys WHERE tenant_id > $1 ORDER BY tenant_id OFFSET $2 LIMIT 1),
             (SELECT tenant_id FROM rules WHERE tenant_id > $1 ORDER BY tenant_id OFFSET $2 LIMIT 1),
             (SELECT tenant_id FROM overrides WHERE tenant_id > $1 ORDER BY tenant_id OFFSET $2 LIMIT 1),
-            (SELECT tenant_id FROM profiles WHERE tenant_id > $1 ORDER BY tenant_id OFFSET $2 LIMIT 1)
+            (SELECT tenant_id FROM profiles WHERE tenant_id > $1 ORDER BY tenant_id OFFSET $2 LIMIT 1),
+            (SELECT tenant_id FROM assignments WHERE tenant_id > $1 ORDER BY tenant_id OFFSET $2 LIMIT 1)
         ) AS "end""#,
         after,
         i64::from(rows) - 1,
@@ -221,6 +235,8 @@ struct Rows {
     rules: Vec<(TenantId, ServedRule)>,
     overrides: Vec<(TenantId, ServedOverride)>,
     profiles: Vec<(TenantId, ServedProfile)>,
+    plans: Vec<(TenantId, ServedPlan)>,
+    assignments: Vec<(TenantId, ServedAssignment)>,
     spread: Vec<(TenantId, (String, Vec<String>))>,
 }
 
@@ -231,6 +247,8 @@ impl Rows {
         let mut rules = grouped(self.rules);
         let mut overrides = grouped(self.overrides);
         let mut profiles = grouped(self.profiles);
+        let mut plans = grouped(self.plans);
+        let mut assignments = grouped(self.assignments);
         let mut spread = grouped(self.spread);
         let tenants = tenants.into_iter().map(|row| {
             let tenant_id = TenantId::from_u128(row.id.as_u128());
@@ -246,6 +264,9 @@ impl Rows {
                 overrides: overrides.remove(&tenant_id).unwrap_or_default(),
                 profiles: profiles.remove(&tenant_id).unwrap_or_default(),
                 spread: spread.remove(&tenant_id).unwrap_or_default(),
+                customer_attribute: row.customer_attribute,
+                plans: plans.remove(&tenant_id).unwrap_or_default(),
+                assignments: assignments.remove(&tenant_id).unwrap_or_default(),
                 remaining: None,
             }
         });

@@ -1,4 +1,4 @@
-//! The statements with which gates load a table of rules, overrides or profiles.
+//! The statements with which gates load a table of rules, overrides, profiles or plans.
 
 use uuid::Uuid;
 
@@ -15,14 +15,14 @@ pub(crate) struct TenantRange {
 /// them, the conversion of a row, and the types of the served object and of its id.
 macro_rules! served_rows {
     (
-        $table:literal, $columns:literal, { $($column:ident: $type:ty),* },
+        $table:literal, $columns:literal, { $($(#[$attribute:meta])* $column:ident: $type:ty),* },
         |$one:ident| $convert:expr, $served:ty, $id:ty
     ) => {
         #[derive(sqlx::FromRow)]
         struct Row {
             tenant_id: Uuid,
             id: Uuid,
-            $($column: $type,)*
+            $($(#[$attribute])* $column: $type,)*
             #[sqlx(rename = "spec!")]
             spec: String,
         }

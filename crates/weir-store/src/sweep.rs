@@ -1,4 +1,5 @@
-//! Expired rows of all tenants: stored responses, sessions, invitations, sign-ups, password resets and keys.
+//! Expired rows of all tenants: stored responses, sessions, invitations, sign-ups, password resets, keys, and assignments that
+//! ended long ago.
 
 use weir_domain::id::TenantId;
 use weir_domain::time::Timestamp;
@@ -25,7 +26,8 @@ impl<'t> Sweep<'t> {
             SELECT
                 weir_sweep($1, $2)
                 + weir_sweep_signups($1, $2)
-                + weir_sweep_password_resets($1, $2) AS "swept!""#,
+                + weir_sweep_password_resets($1, $2)
+                + weir_sweep_assignments($1, $2) AS "swept!""#,
             stored(at),
             i32::try_from(most).unwrap_or(i32::MAX),
         )

@@ -28,6 +28,8 @@ pub struct TenantRow {
     pub enforced: bool,
     /// Whether rules are enforced, for all tenants.
     pub installation_enforced: bool,
+    /// The attribute that names its customers.
+    pub customer_attribute: Option<String>,
     /// The version of the rulebook at which the tenant last changed.
     pub version: u64,
     /// The time of creation.
@@ -50,6 +52,7 @@ struct Row {
     record_checks: bool,
     enforced: bool,
     installation_enforced: Option<bool>,
+    customer_attribute: Option<String>,
     version: i64,
     created_at: OffsetDateTime,
     /// The role of the person in scope; `None` for statements about the tenant alone.
@@ -69,6 +72,7 @@ macro_rules! query_tenants {
                 tenants.record_checks,
                 tenants.enforced,
                 (SELECT i.enforced FROM installation i) AS installation_enforced,
+                tenants.customer_attribute,
                 tenants.version,
                 tenants.created_at,
                 "#
@@ -195,14 +199,15 @@ impl<'t> Tenants<'t> {
         Ok(page.listing(rows.into_iter().map(TenantRow::from).collect()))
     }
 
-    /// Changes a tenant's name, whether some of its checks are recorded, and whether its rules are enforced. `None` leaves
-    /// a setting as it is.
+    /// Changes a tenant's name, whether some of its checks are recorded, whether its rules are enforced, and the attribute that
+    /// names its customers. `None` leaves a setting as it is.
     pub async fn change(
         self,
         id: TenantId,
         name: Option<&str>,
         record_checks: Option<bool>,
         enforced: Option<bool>,
+        customer_attribute: Option<Option<&str>>,
     ) -> Result<Option<TenantRow>, StoreError> {
         let row = query_tenants!(
             "-- tenants.change
@@ -210,7 +215,8 @@ impl<'t> Tenants<'t> {
             SET
                 name = coalesce($2, name),
                 record_checks = coalesce($3, record_checks),
-                enforced = coalesce($4, enforced)
+                enforced = coalesce($4, enforced),
+                customer_attribute = CASE WHEN $5 THEN $6 ELSE customer_attribute END
             WHERE id = $1
             RETURNING",
             "NULL::text",
@@ -219,6 +225,8 @@ impl<'t> Tenants<'t> {
             name,
             record_checks,
             enforced,
+            customer_attribute.is_some(),
+            customer_attribute.flatten(),
         )
         .fetch_optional(self.conn)
         .await?;
@@ -279,6 +287,7 @@ impl From<Row> for TenantRow {
             record_checks: row.record_checks,
             enforced: row.enforced,
             installation_enforced: row.installation_enforced.unwrap_or(true),
+            customer_attribute: row.customer_attribute,
             version: unsigned(row.version),
             created_at: timestamp(row.created_at),
         }

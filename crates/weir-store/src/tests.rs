@@ -13,6 +13,7 @@ mod keys;
 mod namespaces;
 mod overrides;
 mod pgbouncer;
+mod plans;
 mod profiles;
 mod quota_periods;
 mod round_trips;
@@ -179,6 +180,10 @@ async fn full_tenant(database: &TestDatabase, email: &str) -> (TenantId, RuleWri
     tx.keys().insert(&key).await.unwrap();
     tx.overrides().insert(&override_of(tenant_id, rule.id), &Actor::System).await.unwrap();
     tx.profiles().insert(&profiles::profile(tenant_id, "edge"), &Actor::System).await.unwrap();
+    let plan = plans::plan(tenant_id, "pro");
+    tx.plans().insert(&plan, &Actor::System).await.unwrap();
+    let assigned = [plans::assignment("acme", plan.id, NOW)];
+    tx.assignments().insert_many(tenant_id, &assigned, NOW).await.unwrap();
     tx.namespaces().set(&namespaces::spread(tenant_id, "api"), 0).await.unwrap();
     tx.invitations().replace(&accounts::invitation(tenant_id)).await.unwrap();
     tx.audit().append(&audit::entry(Some(tenant_id), Actor::System));

@@ -7,6 +7,7 @@ use weir_domain::id::{GateId, SessionId, TenantId, UserId};
 
 use crate::accounts::Accounts;
 use crate::alerts::Alerts;
+use crate::assignments::Assignments;
 use crate::audit::{Audit, NewAudit};
 use crate::audit_lines;
 use crate::ceilings::Ceilings;
@@ -28,6 +29,7 @@ use crate::message::{Answers, statement};
 use crate::namespaces::Namespaces;
 use crate::overrides::Overrides;
 use crate::password_resets::PasswordResets;
+use crate::plans::Plans;
 use crate::profiles::Profiles;
 use crate::quota_periods::QuotaPeriods;
 use crate::rulebook::{self, Rulebook};
@@ -274,6 +276,16 @@ impl Tx {
     /// Profiles, by which proxies ask.
     pub fn profiles(&mut self) -> Profiles<'_> {
         Profiles::new(&mut self.inner)
+    }
+
+    /// Plans, on which customers are.
+    pub fn plans(&mut self) -> Plans<'_> {
+        Plans::new(&mut self.inner)
+    }
+
+    /// Assignments of customers to plans.
+    pub fn assignments(&mut self) -> Assignments<'_> {
+        Assignments::new(&mut self.inner)
     }
 
     /// Ceilings of tenants.

@@ -109,6 +109,8 @@ fn bound_parameter(parameter: &mut Value) {
         ("query", "search" | "subject" | "actor" | "action") => {
             json!({ "maxLength": FILTER_CHARS_MAX, "pattern": ONE_LINE })
         }
+        ("query", "customer") => json!({ "maxLength": VALUE_BYTES_MAX, "pattern": ONE_LINE }),
+        ("query", "plan") => json!({ "pattern": id("plan") }),
         ("query", "time_zone") => json!({ "minLength": 1, "maxLength": ZONE_CHARS_MAX }),
         ("query", "step_s") => json!({ "minimum": 10, "maximum": 366 * 86_400, "multipleOf": 10 }),
         // Whole numbers that JSON holds exactly.

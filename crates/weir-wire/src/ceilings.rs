@@ -66,6 +66,8 @@ ceilings! {
     what_if_runs = WhatIfRuns up to 2,
     /// Days for which statistics are retained.
     statistics_days = StatisticsDays up to 3_650,
+    /// Assignments of customers to plans that have not ended.
+    assignments = Assignments up to 1_000_000,
 }
 
 /// The ceilings of a tenant.

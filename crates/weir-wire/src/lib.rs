@@ -21,6 +21,7 @@ pub mod members;
 pub mod namespaces;
 pub mod overrides;
 pub mod page;
+pub mod plans;
 pub mod problem;
 pub mod profiles;
 pub mod quota_usage;

@@ -149,18 +149,7 @@ pub const REASON_CHARS_MAX: usize = 500;
 impl OverrideBody {
     /// The override of `rule`, or all problems of its fields.
     pub fn parse(&self, rule: &Rule) -> Result<Override, Vec<FieldProblem>> {
-        let effect = match (&self.limits, self.action) {
-            (Some(limits), None | Some(Action::Limit)) => {
-                EffectDraft::Limits(limits.iter().cloned().map(Into::into).collect())
-            }
-            (None, Some(Action::Allow)) => EffectDraft::Allow,
-            (None, Some(Action::Deny)) => EffectDraft::Deny,
-            _ => {
-                let reason =
-                    "must be given alone, or left out for an `action` of `allow` or `deny`";
-                return Err(vec![FieldProblem::new("limits", reason)]);
-            }
-        };
+        let effect = effect_draft(self.limits.as_deref(), self.action)?;
         if let Some(reason) = &self.reason
             && let Err(why) = weir_domain::names::prose(reason, REASON_CHARS_MAX)
         {
@@ -173,5 +162,23 @@ impl OverrideBody {
         let starts_at = self.starts_at.map(|time| time.0);
         let draft = OverrideDraft { subject: self.subject.clone(), effect, starts_at };
         Override::parse(draft, rule).map_err(FieldProblem::list)
+    }
+}
+
+/// The effect of an override or a plan in JSON: either limits, or an action of `allow` or `deny`.
+pub(crate) fn effect_draft(
+    limits: Option<&[LimitBody]>,
+    action: Option<Action>,
+) -> Result<EffectDraft, Vec<FieldProblem>> {
+    match (limits, action) {
+        (Some(limits), None | Some(Action::Limit)) => {
+            Ok(EffectDraft::Limits(limits.iter().cloned().map(Into::into).collect()))
+        }
+        (None, Some(Action::Allow)) => Ok(EffectDraft::Allow),
+        (None, Some(Action::Deny)) => Ok(EffectDraft::Deny),
+        _ => {
+            let reason = "must be given alone, or left out for an `action` of `allow` or `deny`";
+            Err(vec![FieldProblem::new("limits", reason)])
+        }
     }
 }

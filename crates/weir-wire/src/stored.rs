@@ -3,6 +3,7 @@
 //! The compiler leaves out items that this release cannot read, such as a rule of a newer release, and reports them, so
 //! that one unreadable rule does not affect the others.
 
+mod plan;
 mod rule;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -10,13 +11,14 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use weir_domain::api_key::{KeyDigest, Scope};
+use weir_domain::customers::Customers;
 use weir_domain::id::{OverrideId, TenantId};
 use weir_domain::overrides::Override;
 use weir_domain::pattern_budget::PatternBudget;
 use weir_domain::profile::Profile;
 use weir_domain::rule::Rule;
 use weir_domain::rule_parts::RuleParts;
-use weir_domain::rulebook::{ApiKey, InstallationState, TenantRules, TenantState};
+use weir_domain::rulebook::{ApiKey, InstallationState, SharedSettings, TenantRules, TenantState};
 use weir_domain::spread::SpreadBy;
 use weir_domain::time::Timestamp;
 
@@ -25,6 +27,7 @@ use crate::problem::FieldProblem;
 use crate::profiles::ProfileBody;
 use crate::regions::RegionsBody;
 
+pub use self::plan::{KeptRevision, StoredAssignment, StoredPlan, plan_effects};
 pub use self::rule::StoredRule;
 
 /// Settings that apply to all tenants.
@@ -70,6 +73,15 @@ pub struct StoredTenant {
     /// The namespaces whose counters are spread, with the attributes.
     #[serde(default)]
     pub spread: BTreeMap<String, Vec<String>>,
+    /// The attribute that names the customers.
+    #[serde(default)]
+    pub customer_attribute: Option<String>,
+    /// The plans, ordered by id.
+    #[serde(default)]
+    pub plans: Vec<Arc<StoredPlan>>,
+    /// All assignments of some customers. A gate derives the others from what it compiled.
+    #[serde(default)]
+    pub assignments: Vec<StoredAssignment>,
 }
 
 /// One accepted secret of a key.
@@ -153,6 +165,9 @@ impl StoredTenant {
             overrides: Vec::new(),
             profiles: Vec::new(),
             spread: BTreeMap::new(),
+            customer_attribute: None,
+            plans: Vec::new(),
+            assignments: Vec::new(),
         }
     }
 
@@ -162,6 +177,8 @@ impl StoredTenant {
     pub fn with_compiled(&self, compiled: &TenantRules) -> Self {
         let TenantState { version, suspended, sampled, enforced, checks_per_second } =
             compiled.state;
+        let customers = compiled.shared().customers.as_deref();
+        let assignments = customers.into_iter().flat_map(Customers::assignments);
         let mut whole = Self {
             suspended,
             record_checks: sampled,
@@ -169,6 +186,8 @@ impl StoredTenant {
             checks_per_second,
             version,
             spread: stored_spread(compiled),
+            customer_attribute: customers.map(|customers| customers.attribute().to_owned()),
+            assignments: assignments.map(|one| StoredAssignment::from(*one)).collect(),
             ..self.clone()
         };
         whole.restore_keys(compiled);
@@ -200,6 +219,8 @@ impl StoredTenant {
         self.rules.retain(|rule| ids.contains(rule.id.as_str()));
         self.rules.shrink_to_fit();
         self.spread.clear();
+        self.customer_attribute = None;
+        self.assignments = Vec::new();
     }
 
     /// The tenant's part of a rulebook, and the items that were left out.
@@ -225,6 +246,9 @@ impl StoredTenant {
         for stored in self.overrides.iter().filter(|stored| changed.contains(&stored.rule_id)) {
             overrides.entry(&stored.rule_id).or_default().push(stored);
         }
+        let customers = self.customers(before);
+        let plans = self.plans.iter().map(|stored| (&stored.id, stored.compile()));
+        let plans = readable(plans, &mut left_out);
         let mut budget = PatternBudget::default();
         let unchanged = before.all_rules().iter();
         for active in unchanged.filter(|active| !changed.contains(&**active.id_text())) {
@@ -236,7 +260,12 @@ impl StoredTenant {
             let stored = self.rules.binary_search_by(|rule| rule.id.cmp(id));
             let compiled = stored.ok().and_then(|at| {
                 let overrides = overrides.remove(id.as_str()).unwrap_or_default();
-                let active = self.rules[at].compile(&overrides, &mut left_out)?;
+                let mut active = self.rules[at].compile(&overrides, &mut left_out)?;
+                if let Some(customers) = &customers {
+                    let effects = plan::effects(&plans, &active.rule, &mut left_out);
+                    let overrides = active.overrides;
+                    active.overrides = overrides.with_plans(&active.rule, customers, effects);
+                }
                 let over = budget.take(&active.rule).err();
                 left_out.extend(over.map(|over| LeftOut {
                     id: id.clone(),
@@ -265,8 +294,25 @@ impl StoredTenant {
                 }),
             }
         }
-        let rules = before.with_changes(state, spread, keys, rules, parts);
+        let plans = plans.iter().map(|plan| (plan.id, Arc::clone(&plan.name))).collect();
+        let shared = SharedSettings { spread, customers, plans };
+        let rules = before.with_changes(state, shared, keys, rules, parts);
         (rules.with_profiles(profiles), left_out)
+    }
+}
+
+impl StoredTenant {
+    /// The customers: those of before with the assignments that changed.
+    fn customers(&self, before: &TenantRules) -> Option<Arc<Customers>> {
+        let attribute = self.customer_attribute.as_deref()?;
+        let known = before.shared().customers.as_ref();
+        let known = known.filter(|customers| customers.attribute() == attribute);
+        let known = known.map_or_else(|| Arc::new(Customers::new(attribute)), Arc::clone);
+        if self.assignments.is_empty() {
+            return Some(known);
+        }
+        let changes = self.assignments.iter().filter_map(StoredAssignment::compile).collect();
+        Some(Arc::new(known.with_changes(changes)))
     }
 }
 
@@ -326,7 +372,7 @@ fn readable<'a, T>(
 }
 
 fn stored_spread(compiled: &TenantRules) -> BTreeMap<String, Vec<String>> {
-    let stored = compiled.spread().iter();
+    let stored = compiled.shared().spread.iter();
     stored.map(|(name, by)| (name.clone(), by.attributes().to_vec())).collect()
 }
 

@@ -116,6 +116,9 @@ pub struct SubjectOfRule {
     /// The override that applies to the subject; null if there is none.
     #[serde(rename = "override")]
     pub exception: Option<OverrideAnswer>,
+    /// The plan of the customer that applies to the subject; left out if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_id: Option<String>,
     /// The present state of the limits, those of the override if it has limits. A limit that denies with units left blocks the
     /// subject, by `block_ms` of its rule, for `retry_after_ms`. If Redis did not answer, `remaining` and `reset_after_ms` are null.
     pub limits: Vec<LimitAnswer>,
@@ -196,6 +199,9 @@ pub struct NearLimit {
     pub subject: BTreeMap<String, String>,
     /// The override that applies to the subject; null if there is none.
     pub override_id: Option<String>,
+    /// The plan of the customer that applies to the subject; left out if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_id: Option<String>,
     /// The limit.
     pub limit: LimitAnswer,
 }

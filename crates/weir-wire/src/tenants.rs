@@ -66,6 +66,9 @@ pub struct Tenant {
     pub suspended: bool,
     /// Whether gates record some of its checks for what-if runs.
     pub record_checks: bool,
+    /// The attribute that names the tenant's own customers; null if plans are not used.
+    #[serde(default)]
+    pub customer_attribute: Option<String>,
     /// Whether the limits of the tenant are enforced, by its own switch.
     pub enforcement: Enforcement,
     /// Whether limits are enforced at all, by the operators' switch for every tenant.
@@ -85,7 +88,7 @@ pub struct CreateTenant {
 }
 
 /// `PATCH /tenants/{tenant}`
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct UpdateTenant {
@@ -96,6 +99,10 @@ pub struct UpdateTenant {
     /// Whether gates record some of its checks; if left out, the setting stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record_checks: Option<bool>,
+    /// The attribute that names the tenant's own customers; null: plans are not used. If left out, it stays.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, example = "org"))]
+    pub customer_attribute: Option<Option<String>>,
     /// Whether the limits of the tenant are enforced; if left out, the switch stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enforcement: Option<Enforcement>,
@@ -117,4 +124,11 @@ pub struct DeleteTenant {
 pub struct SuspendTenant {
     /// Whether the tenant is suspended.
     pub suspended: bool,
+}
+
+/// A field that is given, be it null.
+fn present<'de, T: Deserialize<'de>, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
 }

@@ -49,6 +49,9 @@ pub struct TestedRule {
     pub subject: Option<BTreeMap<String, String>>,
     /// The override that applies to this subject.
     pub override_id: Option<String>,
+    /// The plan of the customer that applies to this subject; left out if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_id: Option<String>,
     /// Whether this rule would allow the check.
     pub would_pass: bool,
     /// The present state of its limits.
@@ -117,6 +120,9 @@ pub struct InspectedSubject {
     pub subject: BTreeMap<String, String>,
     /// The override that applies to the subject.
     pub override_id: Option<String>,
+    /// The plan of the customer that applies to the subject; left out if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_id: Option<String>,
     /// The action that applies to the subject, by an override if there is one.
     pub action: Action,
     /// The present state of the limits: those of the override, if it has limits.

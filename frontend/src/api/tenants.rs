@@ -19,14 +19,13 @@ impl Api {
     }
 
     pub fn rename_tenant(self, tenant: &str, name: &str) -> Answer<Tenant> {
-        let body =
-            UpdateTenant { name: Some(name.to_owned()), record_checks: None, enforcement: None };
+        let body = UpdateTenant { name: Some(name.to_owned()), ..UpdateTenant::default() };
         self.call(Call::new(Method::PATCH, format!("/tenants/{tenant}")).body(&body))
     }
 
     /// Turns the tenant's limits on or off.
     pub fn set_enforcement(self, tenant: &str, enforcement: Enforcement) -> Answer<Tenant> {
-        let body = UpdateTenant { name: None, record_checks: None, enforcement: Some(enforcement) };
+        let body = UpdateTenant { enforcement: Some(enforcement), ..UpdateTenant::default() };
         self.call(Call::new(Method::PATCH, format!("/tenants/{tenant}")).body(&body))
     }
 

@@ -39,7 +39,7 @@ impl Api {
 
     /// Turns the recording of checks on or off.
     pub fn set_recording(self, tenant: &str, on: bool) -> Answer<Tenant> {
-        let body = UpdateTenant { name: None, record_checks: Some(on), enforcement: None };
+        let body = UpdateTenant { record_checks: Some(on), ..UpdateTenant::default() };
         self.call(Call::new(Method::PATCH, format!("/tenants/{tenant}")).body(&body))
     }
 }

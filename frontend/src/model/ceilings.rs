@@ -30,6 +30,7 @@ pub const fn label(ceiling: Ceiling) -> &'static str {
         Ceiling::WebhookTestsPerMinute => "Webhook tests per minute",
         Ceiling::WhatIfRuns => "Concurrent replays",
         Ceiling::StatisticsDays => "Days of statistics",
+        Ceiling::Assignments => "Customers on plans",
     }
 }
 

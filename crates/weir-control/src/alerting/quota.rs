@@ -22,7 +22,7 @@ use crate::alerting::finding::Finding;
 use crate::alerting::message::{AlertName, QuotaReached, RuleName, WebhookMessage};
 use crate::error::ControlError;
 use crate::rule_service::{
-    Inspected, active_rule, charge_of, inspect, override_digests, spread_by, subject_of,
+    Exceptions, Inspected, active_rule, charge_of, inspect, override_digests, spread_by, subject_of,
 };
 use crate::state::ControlState;
 
@@ -61,13 +61,16 @@ pub(super) async fn findings(
     let Some(row) = tx.rules().find(alert.tenant_id, rule_id).await? else {
         return Ok(Vec::new());
     };
-    let rule = active_rule(&row, &[])?;
+    let rule = active_rule(&row, &Exceptions::default())?;
     let subjects = subjects(&mut tx, &row, &rule, now).await?;
     let digests: Vec<_> =
         subjects.iter().flat_map(|subject| override_digests(&rule.rule, subject)).collect();
     let overrides = tx.overrides().for_subjects(row.tenant_id, row.id, &digests).await?;
+    let customers = |name: &str| subjects.iter().filter_map(|one| one.get(name).cloned()).collect();
+    let exceptions = Exceptions::from(overrides);
+    let exceptions = exceptions.with_plans(&mut tx, alert.tenant_id, now, customers).await?;
     drop(tx);
-    let rule = active_rule(&row, &overrides)?;
+    let rule = active_rule(&row, &exceptions)?;
     let limited: Vec<LimitedSubject> =
         subjects.into_iter().filter_map(|subject| charge(&rule, &row, subject, now)).collect();
     let charges = limited.iter().map(|limited| &limited.charge);

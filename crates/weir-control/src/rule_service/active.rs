@@ -7,19 +7,20 @@ use weir_domain::matching::subject_key;
 use weir_domain::overrides::{Active, Effect, Overrides};
 use weir_domain::rulebook::ActiveRule;
 use weir_domain::spread::SpreadBy;
-use weir_store::{OverrideRow, RuleRow};
+use weir_store::RuleRow;
 use weir_wire::overrides::OverrideBody;
 
+use super::exceptions::Exceptions;
 use super::stored::{CheckedRule, UnreadableRule, slots};
 
-/// A stored rule, with its own ones of these overrides.
+/// A stored rule, with its own ones of these exceptions.
 pub(crate) fn active_rule(
     row: &RuleRow,
-    overrides: &[OverrideRow],
+    exceptions: &Exceptions,
 ) -> Result<Arc<ActiveRule>, UnreadableRule> {
     let rule = CheckedRule::stored(row)?.rule.with_slots(&slots(row).taken);
     let mut parsed = Vec::new();
-    for stored in overrides.iter().filter(|stored| stored.rule_id == row.id) {
+    for stored in exceptions.overrides.iter().filter(|stored| stored.rule_id == row.id) {
         let unreadable = |reason: String| UnreadableRule {
             rule_id: row.id,
             reason: format!("override {}: {reason}", stored.id),
@@ -29,7 +30,7 @@ pub(crate) fn active_rule(
         let body = body.parse(&rule).map_err(|fields| unreadable(format!("{fields:?}")))?;
         parsed.push((stored.id, body, stored.expires_at));
     }
-    let overrides = Overrides::build(&rule, parsed);
+    let overrides = exceptions.of_rule(&rule, Overrides::build(&rule, parsed));
     Ok(Arc::new(ActiveRule::new(row.id, rule, overrides)))
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use weir_domain::charge::RuleCharge;
 use weir_domain::draft::Action;
-use weir_domain::id::{OverrideId, TenantId};
+use weir_domain::id::{OverrideId, PlanId, TenantId};
 use weir_domain::overrides::{Active, Effect};
 use weir_domain::rulebook::ActiveRule;
 use weir_domain::spread::SpreadBy;
@@ -62,7 +62,12 @@ impl RuleSubject {
 
     /// The id of the override that applies to the subject.
     pub(crate) fn override_id(&self) -> Option<OverrideId> {
-        self.exception.as_ref().map(|active| active.id)
+        self.exception.as_ref().and_then(Active::override_id)
+    }
+
+    /// The id of the plan that applies to the subject.
+    pub(crate) fn plan_id(&self) -> Option<PlanId> {
+        Some(self.exception.as_ref()?.plan()?.plan)
     }
 
     /// The limits of the subject if their counters could not be read.

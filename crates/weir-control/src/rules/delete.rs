@@ -13,6 +13,7 @@ use crate::change::Change;
 use crate::error::ControlError;
 use crate::etag::IfMatch;
 use crate::input::Once;
+use crate::plans;
 use crate::specs;
 use crate::state::ControlState;
 
@@ -25,6 +26,7 @@ use crate::state::ControlState;
     ),
     responses(
         (status = 204, description = "Deleted"),
+        (status = 409, description = "A plan names the rule"),
         (status = 412, description = "Someone else changed this while you were editing"),
     ))]
 pub(crate) async fn delete(
@@ -65,6 +67,9 @@ pub(crate) async fn delete_stored(
     } else {
         u64::try_from(first.len()).unwrap_or(u64::MAX)
     };
+    if let Some(row) = change.tx.rules().find(tenant_id, rule_id).await? {
+        plans::admit_edit(change, (&row.namespace, &row.name), None).await?;
+    }
     let alerts = change.tx.alerts().of_rule(tenant_id, rule_id).await?;
     let row = change.tx.rules().delete(tenant_id, rule_id, expected).await?;
     let mut before = row.ok_or_else(Problem::not_found)?.spec;

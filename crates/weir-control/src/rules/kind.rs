@@ -16,6 +16,7 @@ use crate::ceilings;
 use crate::change::Change;
 use crate::error::ControlError;
 use crate::namespaces;
+use crate::plans;
 use crate::rule_service::{CheckedRule, slots};
 use crate::rules::{edited_answer, rule_answer};
 use crate::specs::{Authored, Kind};
@@ -72,6 +73,7 @@ impl Authored for RuleSpec {
             room_in_namespace(change, &others)?;
         }
         fit(change, &others, old.as_ref(), checked)?;
+        plans::admit_edit(change, (&before.namespace, &before.name), Some(&checked.rule)).await?;
         let slots = match old {
             Some(old) => checked
                 .rule

@@ -1,6 +1,7 @@
 //! `GET /tenants/{tenant}/rules/{rule}/segments`
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use axum::extract::State;
 use weir_domain::id::RuleId;
@@ -11,13 +12,13 @@ use weir_domain::time::Timestamp;
 use weir_http::json::Json;
 use weir_http::params::{Path, Query};
 use weir_http::problem::Problem;
-use weir_store::{DeniedSubject, TallyFilter};
+use weir_store::{DeniedSubject, RuleRow, TallyFilter, Tx};
 use weir_wire::stats::{RuleSegments, SUBJECTS_COUNTED_MAX, SegmentCounts, SegmentKind};
 
 use crate::actor::{By, InNamespaces, Viewer};
 use crate::error::ControlError;
 use crate::experiment::{DeniedSubjects, METHOD, compare};
-use crate::rule_service::{active_rule, subject_of};
+use crate::rule_service::{Exceptions, active_rule, subject_of};
 use crate::state::ControlState;
 use crate::stats::range::RequestedRange;
 use crate::stats::summary::{HOURS_H, MINUTES_H};
@@ -45,7 +46,8 @@ pub(crate) async fn segments(
     let mut tx = control.reading("stats.segments", &caller).await?;
     let found = tx.rulebook().rule(tenant_id, rule_id).await?;
     let (row, overrides) = found.ok_or_else(Problem::not_found)?;
-    let rule = active_rule(&row, &overrides)?;
+    let exceptions = Exceptions::from(overrides);
+    let rule = active_rule(&row, &exceptions)?;
     caller.namespaces.admit(rule.rule.namespace())?;
     let segments = rule.rule.all_segments();
     let filter = TallyFilter { tenant_id, rule_id: Some(rule_id), namespaces: None };
@@ -60,6 +62,7 @@ pub(crate) async fn segments(
     let limit = u32::try_from(SUBJECTS_COUNTED_MAX).unwrap_or(u32::MAX);
     let time = (subjects_from, range.to);
     let denied = tx.denials().subjects(tenant_id, rule_id, time, limit).await?;
+    let rule = with_plans(&mut tx, &row, exceptions, &denied, control.clock.now()).await?;
     let subjects_complete =
         denied.len() < SUBJECTS_COUNTED_MAX && denied.iter().all(|subject| subject.complete);
     let subjects = subjects_by_segment(&rule, denied, control.clock.now());
@@ -102,7 +105,23 @@ pub(crate) async fn segments(
     }))
 }
 
-/// The number of denied subjects in each segment of subjects, by its id. A subject with an override belongs to none.
+/// The rule with the plans of these subjects.
+async fn with_plans(
+    tx: &mut Tx,
+    row: &RuleRow,
+    exceptions: Exceptions,
+    denied: &[DeniedSubject],
+    now: Timestamp,
+) -> Result<Arc<ActiveRule>, ControlError> {
+    let customers = |name: &str| {
+        let subjects = denied.iter().map(|denied| subject_of(denied.subject.clone()));
+        subjects.filter_map(|subject| subject.get(name).cloned()).collect()
+    };
+    let exceptions = exceptions.with_plans(tx, row.tenant_id, now, customers).await?;
+    Ok(active_rule(row, &exceptions)?)
+}
+
+/// The number of denied subjects in each segment of subjects, by its id. One with an override or a plan belongs to none.
 fn subjects_by_segment(
     rule: &ActiveRule,
     denied: Vec<DeniedSubject>,

@@ -27,7 +27,7 @@ use super::traffic::Traffic;
 use super::variants::variants;
 use crate::actor::Caller;
 use crate::error::ControlError;
-use crate::rule_service::active_rule;
+use crate::rule_service::{Exceptions, active_rule};
 use crate::state::ControlState;
 
 const DEADLINE: Duration = Duration::from_secs(6);
@@ -71,7 +71,13 @@ impl Rules {
         let mut tx = control.reading("simulate.load", &rules.caller).await?;
         let found = tx.rulebook().rule(rules.caller.tenant_id, id).await?;
         let (row, stored) = found.ok_or_else(missing)?;
-        let present = active_rule(&row, &stored)?;
+        let exceptions = Exceptions::from(stored);
+        let present = active_rule(&row, &exceptions)?;
+        let stored = exceptions.overrides;
+        let plans = tx.plans().naming(rules.caller.tenant_id, &row.namespace, &row.name).await?;
+        if !plans.is_empty() {
+            rules.warnings.push("plans name the rule: the run ignores plans".to_owned());
+        }
         let candidate = &rules.candidate.rule;
         if present.rule.namespace() != candidate.namespace() {
             let reason = "must be the namespace of the rule that is replaced";

@@ -7,12 +7,13 @@ use futures_util::future::try_join_all;
 use weir_domain::id::{RequestId, RuleId, TenantId};
 use weir_domain::overrides::override_keys;
 use weir_domain::subject::SHOWN_VALUE_CHARS_MAX;
+use weir_domain::time::Timestamp;
 use weir_http::json::Json;
 use weir_http::params::Path;
 use weir_http::problem::Problem;
 use weir_store::{
-    DENIALS_DAYS, DENIALS_PER_SECOND, DenialRow, OverrideRow, Page, Retention, RevisionRow,
-    RuleFilter, RuleRow, Tx,
+    DENIALS_DAYS, DENIALS_PER_SECOND, DenialRow, Page, Retention, RevisionRow, RuleFilter, RuleRow,
+    Tx,
 };
 use weir_wire::problem::ErrorCode;
 use weir_wire::stats::{DeniedRequest, ExplainedDenial, OF_REQUEST_MAX, REVISIONS_SINCE_MAX};
@@ -21,7 +22,7 @@ use weir_wire::subjects::SubjectOfRule;
 use crate::actor::{By, InNamespaces, Viewer};
 use crate::audit::revision;
 use crate::error::ControlError;
-use crate::rule_service::{CheckedRule, subject_digest, subject_of, subject_values};
+use crate::rule_service::{CheckedRule, Exceptions, subject_digest, subject_of, subject_values};
 use crate::state::ControlState;
 use crate::stats::denials::entry;
 use crate::subjects::inspect::of_namespace;
@@ -51,7 +52,7 @@ pub(crate) async fn read(
     if rows.is_empty() {
         return Err(not_in_the_log().into());
     }
-    let rules = Rules::of(&mut tx, tenant_id, only, &rows).await?;
+    let rules = Rules::of(&mut tx, tenant_id, only, &rows, control.clock.now()).await?;
     drop(tx);
     let explained = rows.into_iter().map(|row| explained(&control, &rules, row));
     // At once: if Redis does not answer, the time of one is the time of all.
@@ -74,8 +75,8 @@ fn not_in_the_log() -> Problem {
 /// The present rules of some denials.
 struct Rules {
     rows: HashMap<RuleId, RuleRow>,
-    /// The overrides that can apply to the subjects of the denials.
-    overrides: Vec<OverrideRow>,
+    /// The overrides and plans that can apply to the subjects of the denials.
+    exceptions: Exceptions,
     /// The newest revisions of each rule.
     revisions: HashMap<RuleId, Vec<RevisionRow>>,
 }
@@ -86,6 +87,7 @@ impl Rules {
         tenant_id: TenantId,
         only: Option<&[String]>,
         denials: &[DenialRow],
+        now: Timestamp,
     ) -> Result<Self, ControlError> {
         let ids: BTreeSet<RuleId> = denials.iter().map(|denial| denial.rule_id).collect();
         let filter = RuleFilter {
@@ -106,13 +108,16 @@ impl Rules {
                 keys.extend(digests.map(|digest| (denial.rule_id, digest)));
             }
         }
-        let overrides = tx.overrides().of_keys(tenant_id, &keys).await?;
+        let exceptions = Exceptions::from(tx.overrides().of_keys(tenant_id, &keys).await?);
+        let subjects = denials.iter().map(|denial| subject_of(denial.subject.clone()));
+        let customers = |name: &str| subjects.filter_map(|one| one.get(name).cloned()).collect();
+        let exceptions = exceptions.with_plans(tx, tenant_id, now, customers).await?;
         let mut revisions = HashMap::new();
         for id in rows.keys() {
             let page = Page { limit: REVISIONS_SINCE_MAX, after: None };
             revisions.insert(*id, tx.rules().revisions(tenant_id, *id, &page).await?.items);
         }
-        Ok(Self { rows, overrides, revisions })
+        Ok(Self { rows, exceptions, revisions })
     }
 }
 
@@ -157,7 +162,7 @@ async fn now(
     subject: &BTreeMap<String, String>,
 ) -> Result<Option<SubjectOfRule>, ControlError> {
     let rows = std::slice::from_ref(row);
-    let read = of_namespace(control, denial.tenant_id, rows, &rules.overrides, subject).await?;
+    let read = of_namespace(control, denial.tenant_id, rows, &rules.exceptions, subject).await?;
     Ok(read.into_iter().next())
 }
 

@@ -19,11 +19,11 @@ use weir_domain::time::{Micros, Timestamp};
 use weir_http::json::Json;
 use weir_http::params::Query;
 use weir_http::problem::Problem;
-use weir_store::{Listing, OverrideRow, Page, RuleFilter, RuleHas, RuleRow};
+use weir_store::{Listing, Page, RuleFilter, RuleHas, RuleRow};
 use weir_wire::quota_usage::{QuotaUsage, QuotaUsagePage};
 use weir_wire::time::DateTime;
 
-use self::metered::{Counted, Key, charges, overrides, subjects};
+use self::metered::{Counted, Key, charges, exceptions, subjects};
 use super::parse_rule;
 use crate::actor::{By, InNamespaces, Viewer};
 use crate::csv::{self, TableFormat};
@@ -31,7 +31,7 @@ use crate::days;
 use crate::error::ControlError;
 use crate::listing::{List, ListQuery};
 use crate::names;
-use crate::rule_service::{Inspected, inspect};
+use crate::rule_service::{Exceptions, Inspected, inspect};
 use crate::state::ControlState;
 
 /// The filter and page of the usage.
@@ -104,12 +104,12 @@ pub(crate) async fn list(
     let known = subjects(&mut tx, tenant_id, &filter, (now, control.settings.retention)).await?;
     let rules = known.rules;
     let listing = listed(known.counted, &page);
-    let overrides = overrides(&mut tx, tenant_id, &rules, &listing.items).await?;
+    let exceptions = exceptions(&mut tx, tenant_id, &rules, &listing.items, now).await?;
     drop(tx);
     let of_namespaces = listing.items.chunk_by(|one, other| one.key.0 == other.key.0);
     let mut data = Vec::new();
     for counted in of_namespaces {
-        data.extend(used(&control, &rules, counted, &overrides, now).await?);
+        data.extend(used(&control, &rules, counted, &exceptions, now).await?);
     }
     let page = list.answer(listing, |last| last.key.clone(), |_| ());
     Ok(Json(QuotaUsagePage {
@@ -141,10 +141,10 @@ async fn used(
     control: &ControlState,
     rules: &[RuleRow],
     counted: &[Counted],
-    overrides: &[OverrideRow],
+    exceptions: &Exceptions,
     now: Timestamp,
 ) -> Result<Vec<QuotaUsage>, ControlError> {
-    let charges = charges(rules, counted, overrides, now)?;
+    let charges = charges(rules, counted, exceptions, now)?;
     let Some(row) = counted.first().map(|counted| &rules[counted.rule]) else {
         return Ok(Vec::new());
     };

@@ -23,8 +23,8 @@ use crate::actor::{By, InNamespaces, Viewer};
 use crate::error::ControlError;
 use crate::overrides::override_answer;
 use crate::rule_service::{
-    CheckedRule, CountersError, RuleSubject, SubjectLimits, active_rule, limits_of, spread_by,
-    subject_digest, subject_values,
+    CheckedRule, CountersError, Exceptions, RuleSubject, SubjectLimits, active_rule, limits_of,
+    spread_by, subject_digest, subject_values,
 };
 use crate::state::ControlState;
 use crate::stats::denials::entry;
@@ -56,7 +56,10 @@ pub(crate) async fn inspect(
     // The list of rules shows unreadable rules as such.
     rows.retain(|row| CheckedRule::stored(row).is_ok());
     let Stored { overrides, spellings } = Stored::of(&rows, &body.attributes)?;
-    let overrides = tx.overrides().of_keys(tenant_id, &overrides).await?;
+    let exceptions = Exceptions::from(tx.overrides().of_keys(tenant_id, &overrides).await?);
+    let customers = |name: &str| body.attributes.get(name).cloned().into_iter().collect();
+    let now = control.clock.now();
+    let exceptions = exceptions.with_plans(&mut tx, tenant_id, now, customers).await?;
     let filter = DenialFilter {
         subject_of: Some(spellings.clone()),
         namespaces,
@@ -72,7 +75,7 @@ pub(crate) async fn inspect(
     };
     drop(tx);
     Ok(Json(InspectSubjectAnswer {
-        data: states(&control, tenant_id, &rows, &overrides, &body.attributes).await?,
+        data: states(&control, tenant_id, &rows, &exceptions, &body.attributes).await?,
         truncated,
         denials: denials.counts.items.into_iter().map(entry).collect(),
         as_of: denials.as_of.into(),
@@ -133,12 +136,12 @@ async fn states(
     control: &ControlState,
     tenant_id: TenantId,
     rows: &[RuleRow],
-    overrides: &[OverrideRow],
+    exceptions: &Exceptions,
     attributes: &BTreeMap<String, String>,
 ) -> Result<Vec<SubjectOfRule>, ControlError> {
     let by_namespace = rows.chunk_by(|one, other| one.namespace == other.namespace);
     let read =
-        by_namespace.map(|rows| of_namespace(control, tenant_id, rows, overrides, attributes));
+        by_namespace.map(|rows| of_namespace(control, tenant_id, rows, exceptions, attributes));
     // At once: if Redis does not answer, the time of one is the time of all.
     Ok(try_join_all(read).await?.concat())
 }
@@ -149,14 +152,14 @@ pub(crate) async fn of_namespace(
     control: &ControlState,
     tenant_id: TenantId,
     rows: &[RuleRow],
-    overrides: &[OverrideRow],
+    exceptions: &Exceptions,
     attributes: &BTreeMap<String, String>,
 ) -> Result<Vec<SubjectOfRule>, ControlError> {
     let by_id: HashMap<OverrideId, &OverrideRow> =
-        overrides.iter().map(|row| (row.id, row)).collect();
+        exceptions.overrides.iter().map(|row| (row.id, row)).collect();
     let now = control.clock.now();
     let subject = |row: &RuleRow| -> Result<RuleSubject, ControlError> {
-        let active = active_rule(row, overrides)?;
+        let active = active_rule(row, exceptions)?;
         let subject = subject_of(&active.rule, attributes);
         Ok(RuleSubject::new((active, spread_by(row)), &subject, now)?)
     };
@@ -180,6 +183,7 @@ pub(crate) async fn of_namespace(
             action: subject.action().into(),
             count_by: rule.count_by().iter().cloned().map(Into::into).collect(),
             exception: exception.map(|row| override_answer(row)).transpose()?,
+            plan_id: subject.plan_id().map(|id| id.to_string()),
             subject: subject.subject,
             limits,
             regions,

@@ -28,7 +28,8 @@ use crate::actor::{By, InNamespaces, Viewer};
 use crate::error::ControlError;
 use crate::names;
 use crate::rule_service::{
-    CheckedRule, RuleSubject, active_rule, limits_of, override_digests, spread_by, subject_of,
+    CheckedRule, Exceptions, RuleSubject, active_rule, limits_of, override_digests, spread_by,
+    subject_of,
 };
 use crate::state::ControlState;
 use crate::stats::parse_rule;
@@ -107,10 +108,13 @@ pub(crate) async fn near_limit(
     rows.retain(|row| {
         CheckedRule::stored(row).is_ok_and(|checked| checked.rule.mode() != Mode::Off)
     });
-    let overrides = overrides(&mut tx, tenant_id, &rows, &subjects).await?;
+    let exceptions = Exceptions::from(overrides(&mut tx, tenant_id, &rows, &subjects).await?);
+    let customers =
+        |name: &str| subjects.values().flatten().filter_map(|one| one.get(name).cloned()).collect();
+    let exceptions = exceptions.with_plans(&mut tx, tenant_id, now, customers).await?;
     drop(tx);
     let by_namespace = rows.chunk_by(|one, other| one.namespace == other.namespace);
-    let read = by_namespace.map(|rows| of_namespace(&control, rows, &overrides, &subjects, now));
+    let read = by_namespace.map(|rows| of_namespace(&control, rows, &exceptions, &subjects, now));
     let read: Vec<_> = try_join_all(read).await?.into_iter().flatten().collect();
     let inspected = u32::try_from(read.len()).unwrap_or(u32::MAX);
     let mut near: Vec<_> = read
@@ -150,13 +154,13 @@ async fn overrides(
 async fn of_namespace(
     control: &ControlState,
     rows: &[RuleRow],
-    overrides: &[OverrideRow],
+    exceptions: &Exceptions,
     subjects: &HashMap<RuleId, Vec<Subject>>,
     now: Timestamp,
 ) -> Result<Vec<(RuleSubject, Vec<LimitAnswer>)>, ControlError> {
     let mut inspected = Vec::new();
     for row in rows {
-        let active: Arc<ActiveRule> = active_rule(row, overrides)?;
+        let active: Arc<ActiveRule> = active_rule(row, exceptions)?;
         let subjects = subjects.get(&row.id).into_iter().flatten();
         inspected.extend(subjects.filter_map(|subject| {
             RuleSubject::new((Arc::clone(&active), spread_by(row)), subject, now).ok()
@@ -189,6 +193,7 @@ fn fullest(
         namespace: rule.namespace().to_owned(),
         mode: rule.mode().into(),
         override_id: subject.override_id().map(|id| id.to_string()),
+        plan_id: subject.plan_id().map(|id| id.to_string()),
         subject: subject.subject,
         limit,
     };

@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use weir_domain::draft::Action;
 use weir_domain::id::RuleId;
-use weir_domain::overrides::override_keys;
+use weir_domain::overrides::{Source, override_keys};
 use weir_domain::rule::Rule;
 use weir_domain::time::Timestamp;
 use weir_http::problem::Problem;
@@ -24,7 +24,9 @@ use crate::change::Change;
 use crate::error::ControlError;
 use crate::overrides::write::{in_force, insert};
 use crate::overrides::{checked, override_answer};
-use crate::rule_service::{CheckedRule, active_rule, subject_digest, subject_of, subject_values};
+use crate::rule_service::{
+    CheckedRule, Exceptions, active_rule, subject_digest, subject_of, subject_values,
+};
 use crate::specs::replace_stored;
 use crate::state::ControlState;
 
@@ -35,8 +37,8 @@ pub(super) struct Target {
     subject: BTreeMap<String, String>,
     /// The override of exactly this subject, which is replaced.
     own: Option<OverrideRow>,
-    /// The overrides whose `*` stands for values of the subject.
-    others: Vec<OverrideRow>,
+    /// The overrides whose `*` stands for values of the subject, and the plan of its customer.
+    others: Exceptions,
     until: Timestamp,
 }
 
@@ -78,6 +80,9 @@ impl Target {
         if let Some(own) = &own {
             ends_no_later(own, until)?;
         }
+        let customers = |name: &str| subject.get(name).cloned().into_iter().collect();
+        let others = Exceptions::from(others);
+        let others = others.with_plans(&mut change.tx, tenant_id, change.now, customers).await?;
         Ok(Self { row, rule, subject, own, others, until })
     }
 
@@ -88,10 +93,19 @@ impl Target {
         }
         let active = active_rule(&self.row, &self.others)?;
         let values = subject_values(&self.rule, &self.subject)?;
-        let found = active.overrides.find(&active.rule, &values, now);
-        let exception = found.and_then(|found| self.others.iter().find(|row| row.id == found.id));
-        if let Some(exception) = exception {
-            return limits_of(exception);
+        match active.overrides.find(&active.rule, &values, now).map(|found| found.source) {
+            Some(Source::Override(id)) => {
+                let exception = self.others.overrides.iter().find(|row| row.id == id);
+                return exception.map_or_else(|| Ok(Vec::new()), limits_of);
+            }
+            Some(Source::Plan(plan)) => {
+                let planned = self.others.planned(plan, &active.rule);
+                return planned.and_then(|planned| planned.limits).ok_or_else(|| {
+                    let detail = format!("{} has no limits for the subject: edit it", plan.plan);
+                    Problem::new(ErrorCode::Conflict, detail).into()
+                });
+            }
+            None => {}
         }
         let body: RuleBody =
             serde_json::from_value(self.row.spec.clone()).map_err(Problem::internal)?;

@@ -1,5 +1,6 @@
 //! `POST /tenants/{tenant}/counters/inspect`
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::extract::State;
@@ -11,7 +12,7 @@ use weir_wire::tester::{INSPECT_MAX, InspectAnswer, InspectBody, InspectedSubjec
 
 use crate::actor::{By, Caller, Editor, InNamespaces};
 use crate::error::ControlError;
-use crate::rule_service::{RuleSubject, active_rule, limits_of, spread_by};
+use crate::rule_service::{Exceptions, RuleSubject, active_rule, limits_of, spread_by};
 use crate::state::ControlState;
 
 /// Inspect the counters of some subjects of a rule. Its conditions are ignored. Nothing is counted.
@@ -31,7 +32,7 @@ pub(crate) async fn inspect(
         )
         .into());
     }
-    let (rule, spread_by) = rule(&control, &caller, &body.rule_id).await?;
+    let (rule, spread_by) = rule(&control, &caller, &body.rule_id, &body.subjects).await?;
     let now = control.clock.now();
     let subjects = body.subjects.into_iter();
     let of_rule = || (Arc::clone(&rule), spread_by.clone());
@@ -44,6 +45,7 @@ pub(crate) async fn inspect(
     let data = subjects.into_iter().zip(limits).map(|(subject, limits)| InspectedSubject {
         action: subject.action().into(),
         override_id: subject.override_id().map(|id| id.to_string()),
+        plan_id: subject.plan_id().map(|id| id.to_string()),
         subject: subject.subject,
         limits: limits.limits,
         regions: limits.regions,
@@ -55,13 +57,18 @@ async fn rule(
     control: &ControlState,
     caller: &Caller,
     id: &str,
+    subjects: &[BTreeMap<String, String>],
 ) -> Result<(Arc<ActiveRule>, SpreadBy), ControlError> {
     let missing = || Problem::invalid_field("rule_id", "is not a rule of this tenant");
     let rule_id = id.parse().map_err(|_| missing())?;
     let mut tx = control.reading("counters.inspect", caller).await?;
     let found = tx.rulebook().rule(caller.tenant_id, rule_id).await?;
     let (row, overrides) = found.ok_or_else(missing)?;
-    let active = active_rule(&row, &overrides)?;
+    let customers = |name: &str| subjects.iter().filter_map(|one| one.get(name).cloned()).collect();
+    let exceptions = Exceptions::from(overrides);
+    let (tenant_id, now) = (caller.tenant_id, control.clock.now());
+    let exceptions = exceptions.with_plans(&mut tx, tenant_id, now, customers).await?;
+    let active = active_rule(&row, &exceptions)?;
     caller.namespaces.admit(active.rule.namespace())?;
     Ok((active, spread_by(&row)))
 }

@@ -14,7 +14,7 @@ use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::input::Input;
 use crate::rule_service::{
-    active_rule, charge_of, reset as counters_reset, spread_by, subject_values,
+    Exceptions, active_rule, charge_of, reset as counters_reset, spread_by, subject_values,
 };
 use crate::state::ControlState;
 
@@ -63,7 +63,11 @@ async fn charge(change: &mut Change, body: &ResetBody) -> Result<RuleCharge, Con
     let rule_id: RuleId = body.rule_id.parse().map_err(|_| missing())?;
     let found = change.tx.rulebook().rule(change.caller.tenant_id, rule_id).await?;
     let (row, overrides) = found.ok_or_else(missing)?;
-    let active = active_rule(&row, &overrides)?;
+    let customers = |name: &str| body.subject.get(name).cloned().into_iter().collect();
+    let (tenant_id, now) = (change.caller.tenant_id, change.now);
+    let exceptions = Exceptions::from(overrides);
+    let exceptions = exceptions.with_plans(&mut change.tx, tenant_id, now, customers).await?;
+    let active = active_rule(&row, &exceptions)?;
     change.caller.namespaces.admit(active.rule.namespace())?;
     let values = subject_values(&active.rule, &body.subject)?;
     let exception = active.overrides.find(&active.rule, &values, change.now);

@@ -16,7 +16,7 @@ use weir_wire::tester::TestAnswer;
 
 use crate::actor::{By, Caller, Editor, InNamespaces};
 use crate::error::ControlError;
-use crate::rule_service::{CheckedRule, Inspected, active_rule, inspect, spread_by};
+use crate::rule_service::{CheckedRule, Exceptions, Inspected, active_rule, inspect, spread_by};
 use crate::state::ControlState;
 use crate::tester::matched_rule::MatchedRule;
 
@@ -34,7 +34,7 @@ pub(crate) async fn test(
 ) -> Result<Json<TestAnswer>, ControlError> {
     let request = body.parse_look().map_err(Problem::invalid)?;
     caller.namespaces.admit(request.namespace())?;
-    let (rules, spread_by) = rules(&control, &caller, request.namespace()).await?;
+    let (rules, spread_by) = rules(&control, &caller, &request).await?;
     let now = control.clock.now();
     let matched: Vec<MatchedRule> =
         rules.into_iter().map(|rule| MatchedRule::new(rule, &spread_by, &request, now)).collect();
@@ -48,13 +48,18 @@ pub(crate) async fn test(
 async fn rules(
     control: &ControlState,
     caller: &Caller,
-    namespace: &str,
+    request: &Request,
 ) -> Result<(Vec<Arc<ActiveRule>>, SpreadBy), ControlError> {
     let mut tx = control.reading("tester.load", caller).await?;
-    let rows = tx.rulebook().namespace(caller.tenant_id, namespace).await?;
+    let tenant_id = caller.tenant_id;
+    let rows = tx.rulebook().namespace(tenant_id, request.namespace()).await?;
+    let customers = |name: &str| request.attribute(name).map(str::to_owned).into_iter().collect();
+    let exceptions = Exceptions::from(rows.overrides);
+    let now = control.clock.now();
+    let exceptions = exceptions.with_plans(&mut tx, tenant_id, now, customers).await?;
     // The list of rules shows unreadable rules as such.
     let readable = rows.rules.iter().filter(|row| CheckedRule::stored(row).is_ok());
-    let all = readable.map(|row| active_rule(row, &rows.overrides));
+    let all = readable.map(|row| active_rule(row, &exceptions));
     let mut rules = all.collect::<Result<Vec<_>, _>>()?;
     let place = |mode| match mode {
         Mode::Enforce => 0,

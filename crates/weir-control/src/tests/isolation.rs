@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use weir_domain::id::{
-    AlertId, DeferredId, DeliveryId, InvitationId, KeyId, OverrideId, ProfileId, RequestId, RuleId,
-    SessionId, TenantId, UserId, WebhookId,
+    AlertId, AssignmentId, DeferredId, DeliveryId, InvitationId, KeyId, OverrideId, PlanId,
+    ProfileId, RequestId, RuleId, SessionId, TenantId, UserId, WebhookId,
 };
 use weir_redis::deferred::{DeferredJob, NewJob, Settled, Stored};
 use weir_store::{MemberRole, Scope};
@@ -144,6 +144,17 @@ fn proxying() -> BTreeMap<&'static str, For> {
         ("profiles_delete", For::Members(Editor)),
         ("profiles_revisions", For::Members(Viewer)),
         ("profiles_revert", For::Members(Editor)),
+        ("plans_list", For::Members(Viewer)),
+        ("plans_create", For::Members(Editor)),
+        ("plans_read", For::Members(Viewer)),
+        ("plans_update", For::Members(Editor)),
+        ("plans_delete", For::Members(Editor)),
+        ("plans_revisions", For::Members(Viewer)),
+        ("plans_revert", For::Members(Editor)),
+        ("assignments_list", For::Members(Viewer)),
+        ("assignments_create", For::Members(Editor)),
+        ("assignments_bulk", For::Members(Editor)),
+        ("assignments_delete", For::Members(Editor)),
         ("namespaces_list", For::Members(Viewer)),
         ("namespaces_read", For::Members(Viewer)),
         ("namespaces_update", For::Members(Editor)),
@@ -227,9 +238,14 @@ fn body(operation: &str, things: &Things) -> Option<Value> {
         "alerts_mute" => json!({ "for_s": 5 }),
         "rules_create" | "rules_update" => rule,
         "rules_apply" => json!({ "rules": [{ "rule": rule }] }),
-        "rules_revert" | "profiles_revert" => json!({ "revision": 1 }),
+        "rules_revert" | "profiles_revert" | "plans_revert" => json!({ "revision": 1 }),
         "overrides_create" | "overrides_update" => override_body,
         "profiles_create" | "profiles_update" => profile("other"),
+        "plans_create" | "plans_update" => json!({ "name": "other" }),
+        "assignments_create" => json!({ "customer": "acme", "plan": things.plan }),
+        "assignments_bulk" => {
+            json!({ "assignments": [{ "customer": "acme", "plan": things.plan }] })
+        }
         "namespaces_update" => json!({ "spread_by": ["user"] }),
         "overrides_bulk" => json!({ "overrides": [override_body] }),
         "overrides_restore" => json!({ "override": override_body }),
@@ -266,6 +282,8 @@ pub(super) struct Things {
     pub(super) rule: String,
     pub(super) exception: String,
     pub(super) profile: String,
+    plan: String,
+    assignment: String,
     user: String,
     invitation: String,
     webhook: String,
@@ -287,6 +305,7 @@ impl Things {
             plane.by(member, "POST", "overrides").json(&exception).send().await.expect(201);
         let profile = plane.by(member, "POST", "profiles").json(&profile("edge"));
         let profile = profile.send().await.expect(201);
+        let (plan, assignment) = plan_of(plane, member).await;
         let spread = plane.by(member, "PUT", "namespaces/default").header("if-match", "\"0\"");
         spread.json(&json!({ "spread_by": ["user"] })).send().await.expect(200);
         let invite = json!({ "email": "invited@example.com", "role": "viewer" });
@@ -313,6 +332,8 @@ impl Things {
             rule: rule.text("/id"),
             exception: exception.text("/id"),
             profile: profile.text("/id"),
+            plan,
+            assignment,
         }
     }
 
@@ -324,6 +345,8 @@ impl Things {
             rule: RuleId::from_u128(1).to_string(),
             exception: OverrideId::from_u128(1).to_string(),
             profile: ProfileId::from_u128(1).to_string(),
+            plan: PlanId::from_u128(1).to_string(),
+            assignment: AssignmentId::from_u128(1).to_string(),
             user: UserId::from_u128(1).to_string(),
             invitation: InvitationId::from_u128(1).to_string(),
             webhook: WebhookId::from_u128(1).to_string(),
@@ -332,6 +355,17 @@ impl Things {
             alert: AlertId::from_u128(1).to_string(),
         }
     }
+}
+
+/// A plan of the tenant, and the assignment of a customer to it.
+async fn plan_of(plane: &Plane, member: &Member) -> (String, String) {
+    let attribute = json!({ "customer_attribute": "user" });
+    plane.by(member, "PATCH", "").json(&attribute).send().await.expect(200);
+    let plan = plane.by(member, "POST", "plans").json(&json!({ "name": "pro" }));
+    let plan = plan.send().await.expect(201).text("/id");
+    let assigned = json!({ "customer": "acme", "plan": plan });
+    let assigned = plane.by(member, "POST", "assignments").json(&assigned).send().await;
+    (plan, assigned.expect(201).text("/id"))
 }
 
 /// A dead letter of a tenant.
@@ -394,6 +428,8 @@ pub(super) async fn ask(
         .replace("{rule}", &things.rule)
         .replace("{override}", &things.exception)
         .replace("{profile}", &things.profile)
+        .replace("{plan}", &things.plan)
+        .replace("{assignment}", &things.assignment)
         .replace("{namespace}", "default")
         .replace("{user}", &things.user)
         .replace("{request_id}", &RequestId::from_u128(1).to_string())

@@ -31,7 +31,18 @@ enum Restricted {
 }
 
 /// The operations that concern the whole tenant.
-const OF_TENANT: [&str; 22] = [
+const OF_TENANT: [&str; 33] = [
+    "plans_list",
+    "plans_create",
+    "plans_read",
+    "plans_update",
+    "plans_delete",
+    "plans_revisions",
+    "plans_revert",
+    "assignments_list",
+    "assignments_create",
+    "assignments_bulk",
+    "assignments_delete",
     "views_read",
     "views_update",
     "ceilings_read",

@@ -278,7 +278,9 @@ impl Plane {
         let mut tx = self.database.app.begin("tests.consume", scope).await.expect("begin");
         let id = rule.parse().expect("an id");
         let row = tx.rules().find(tenant, id).await.expect("load").expect("there");
-        let active = crate::rule_service::active_rule(&row, &[]).expect("valid");
+        let active =
+            crate::rule_service::active_rule(&row, &crate::rule_service::Exceptions::default())
+                .expect("valid");
         let values: &[&str] = if active.rule.count_by().is_empty() { &[] } else { &[user] };
         let subject = subject_key(active.rule.count_by(), values);
         let spread = crate::rule_service::spread_by(&row).key(active.rule.count_by(), values);

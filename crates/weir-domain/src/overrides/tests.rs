@@ -48,7 +48,7 @@ fn three(subjects: &[([&str; 3], Option<Timestamp>)]) -> (Rule, Overrides) {
 }
 
 fn found(of: &(Rule, Overrides), values: [&str; 3], now: Timestamp) -> Option<u128> {
-    of.1.find(&of.0, &values, now).map(|found| found.id.to_u128())
+    of.1.find(&of.0, &values, now).and_then(Active::override_id).map(OverrideId::to_u128)
 }
 
 #[test]
@@ -63,7 +63,12 @@ fn an_override_applies_from_its_start_and_a_less_exact_one_before() {
         (OverrideId::from_u128(2), made("1", Some(NOW)), Some(NOW.plus_ms(10))),
     ];
     let overrides = Overrides::build(&rule, all);
-    let found = |ms| overrides.find(&rule, &["1"], NOW.plus_ms(ms)).map(|found| found.id.to_u128());
+    let found = |ms| {
+        overrides
+            .find(&rule, &["1"], NOW.plus_ms(ms))
+            .and_then(Active::override_id)
+            .map(OverrideId::to_u128)
+    };
     assert_eq!([-1, 0, 9, 10].map(found), [Some(1), Some(2), Some(2), Some(1)]);
 }
 

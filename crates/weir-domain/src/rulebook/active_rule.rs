@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::customers::Customers;
 use crate::id::RuleId;
 use crate::overrides::Overrides;
 use crate::rule::Rule;
@@ -32,6 +33,14 @@ impl ActiveRule {
     #[must_use]
     pub fn with_revision(self, revision: Option<u64>) -> Self {
         Self { revision, ..self }
+    }
+
+    /// The same with other assignments of customers. `None` if they are those of now, or no plan names the rule.
+    pub(super) fn with_customers(&self, customers: &Arc<Customers>) -> Option<Self> {
+        let overrides = self.overrides.with_customers(customers)?;
+        let rule = self.rule.clone();
+        let id_text = Arc::clone(&self.id_text);
+        Some(Self { rule, overrides, id_text, ..*self })
     }
 
     /// The name of the rule.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::active_rule::ActiveRule;
 use super::namespace::Namespace;
 use crate::api_key::{KeyDigest, Scope};
-use crate::id::{KeyId, RuleId};
+use crate::customers::Customers;
+use crate::id::{KeyId, PlanId, RuleId};
 use crate::profile::{ANY_DOMAIN, Profile};
 use crate::rule_parts::RuleParts;
 use crate::spread::SpreadBy;
@@ -25,8 +26,19 @@ pub struct TenantRules {
     namespaces: Vec<(Arc<str>, Arc<Namespace>)>,
     /// The profiles, by name.
     profiles: Vec<Arc<Profile>>,
+    /// What rules of several namespaces use.
+    shared: SharedSettings,
+}
+
+/// What rules of several namespaces use.
+#[derive(Debug, Clone, Default)]
+pub struct SharedSettings {
     /// The namespaces whose counters are spread, with or without rules.
-    spread: SpreadNamespaces,
+    pub spread: SpreadNamespaces,
+    /// The customers of a tenant that names a customer attribute.
+    pub customers: Option<Arc<Customers>>,
+    /// The names of the plans.
+    pub plans: BTreeMap<PlanId, Arc<str>>,
 }
 
 /// The namespaces of a tenant whose counters are spread, by name.
@@ -74,8 +86,8 @@ impl TenantRules {
         rules: impl IntoIterator<Item = ActiveRule>,
     ) -> Self {
         let rules = rules.into_iter().map(|rule| (rule.id, Some(rule)));
-        let spread = SpreadNamespaces::new();
-        Self::default().with_changes(state, spread, keys, rules, &RuleParts::default())
+        let shared = SharedSettings::default();
+        Self::default().with_changes(state, shared, keys, rules, &RuleParts::default())
     }
 
     /// This part with other settings and keys, and with some rules replaced (`None`: removed). Rules and namespaces that did
@@ -84,21 +96,28 @@ impl TenantRules {
     pub fn with_changes(
         &self,
         state: TenantState,
-        spread: SpreadNamespaces,
+        shared: SharedSettings,
         keys: Vec<(KeyDigest, ApiKey)>,
         changes: impl IntoIterator<Item = (RuleId, Option<ActiveRule>)>,
         parts: &RuleParts,
     ) -> Self {
-        let shared = |mut active: ActiveRule| {
+        let with_parts = |mut active: ActiveRule| {
             parts.share(&mut active.rule);
             Arc::new(active)
         };
-        let changes: BTreeMap<_, _> =
-            changes.into_iter().map(|(id, rule)| (id, rule.map(shared))).collect();
-        let (replaced, shared): (Vec<_>, Vec<_>) =
+        let mut changes: BTreeMap<_, _> =
+            changes.into_iter().map(|(id, rule)| (id, rule.map(with_parts))).collect();
+        for active in &self.rules {
+            let customers = shared.customers.as_ref();
+            if let Some(changed) = customers.and_then(|customers| active.with_customers(customers))
+            {
+                changes.entry(active.id).or_insert_with(|| Some(changed.into()));
+            }
+        }
+        let (replaced, unchanged): (Vec<_>, Vec<_>) =
             self.rules.iter().partition(|rule| changes.contains_key(&rule.id));
         let added = changes.into_values().flatten();
-        let mut rules: Vec<_> = shared.into_iter().cloned().collect();
+        let mut rules: Vec<_> = unchanged.into_iter().cloned().collect();
         let mut touched: HashSet<Arc<str>> =
             replaced.into_iter().map(|active| Arc::clone(&active.rule.namespace)).collect();
         for active in added {
@@ -110,8 +129,9 @@ impl TenantRules {
         if state.sampled != self.state.sampled {
             touched.extend(self.namespaces.iter().map(|(name, _)| Arc::clone(name)));
         }
-        if spread != self.spread {
-            let other = |name: &str| spread.get(name) != self.spread.get(name);
+        let spread = &shared.spread;
+        if *spread != self.shared.spread {
+            let other = |name: &str| spread.get(name) != self.shared.spread.get(name);
             let names = self.namespaces.iter().map(|(name, _)| Arc::clone(name));
             touched.extend(names.filter(|name| other(name)));
         }
@@ -126,7 +146,7 @@ impl TenantRules {
         namespaces.sort_by(|(a, _), (b, _)| a.cmp(b));
         namespaces.shrink_to_fit();
         let keys = keys.into_iter().map(|(digest, key)| (digest, Arc::new(key))).collect();
-        Self { state, keys, rules, namespaces, profiles: self.profiles.clone(), spread }
+        Self { state, keys, rules, namespaces, profiles: self.profiles.clone(), shared }
     }
 
     /// This part with other profiles.
@@ -138,9 +158,9 @@ impl TenantRules {
         Self { profiles, ..self }
     }
 
-    /// The namespaces whose counters are spread.
-    pub fn spread(&self) -> &SpreadNamespaces {
-        &self.spread
+    /// What rules of several namespaces use.
+    pub fn shared(&self) -> &SharedSettings {
+        &self.shared
     }
 
     /// All rules, including those that are off, by id.

@@ -22,7 +22,7 @@ pub(crate) struct CompiledTenant {
 /// The rows of a tenant that its compiled part does not contain.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Uncompiled {
-    /// The overrides and profiles, and the keys and rules that were left out.
+    /// The overrides, profiles and plans, and the keys and rules that were left out.
     pub(crate) stored: StoredTenant,
     /// The items that were left out, with the reasons.
     pub(crate) left_out: Vec<LeftOut>,
@@ -69,8 +69,10 @@ impl CompiledTenant {
         left_out: Vec<LeftOut>,
     ) -> Self {
         stored.drop_compiled(&left_out);
-        let contains_all =
-            stored.overrides.is_empty() && stored.profiles.is_empty() && left_out.is_empty();
+        let contains_all = stored.overrides.is_empty()
+            && stored.profiles.is_empty()
+            && stored.plans.is_empty()
+            && left_out.is_empty();
         let uncompiled = (!contains_all).then(|| Arc::new(Uncompiled { stored, left_out }));
         Self { id, rules, uncompiled }
     }

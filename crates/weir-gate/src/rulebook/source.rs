@@ -4,8 +4,13 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use weir_domain::rulebook::{ActiveRule, TenantRules};
-use weir_store::{KeyRow, RemainingIds, ServedOverride, ServedProfile, ServedRule, TenantChanges};
-use weir_wire::stored::{StoredKey, StoredOverride, StoredProfile, StoredRule, StoredTenant};
+use weir_store::{
+    KeyRow, RemainingIds, ServedOverride, ServedPlan, ServedProfile, ServedRule, TenantChanges,
+};
+use weir_wire::stored::{
+    StoredAssignment, StoredKey, StoredOverride, StoredPlan, StoredProfile, StoredRule,
+    StoredTenant,
+};
 
 /// The rules that a change affects.
 #[derive(Debug, Default)]
@@ -31,6 +36,8 @@ pub(crate) fn apply(
     tenant.checks_per_second = changes.checks_per_second;
     tenant.version = changes.version;
     tenant.spread = changes.spread.into_iter().collect();
+    tenant.customer_attribute = changes.customer_attribute;
+    tenant.assignments = changes.assignments.into_iter().map(StoredAssignment::from).collect();
     let mut affected = Affected::default();
     if let Some(remaining) = &changes.remaining {
         retain(tenant, before, remaining, &mut affected);
@@ -50,6 +57,7 @@ pub(crate) fn apply(
     put(&mut tenant.overrides, overrides, |stored| &stored.id, replaced);
     let profiles = changes.profiles.into_iter().map(profile);
     put(&mut tenant.profiles, profiles, |stored| &stored.id, |_| {});
+    put_plans(tenant, before, changes.plans, changed);
     affected
 }
 
@@ -90,6 +98,29 @@ fn retain(
     });
     let profiles: HashSet<_> = remaining.profiles.iter().map(ToString::to_string).collect();
     tenant.profiles.retain(|stored| profiles.contains(&stored.id));
+    let plans: HashSet<_> = remaining.plans.iter().map(ToString::to_string).collect();
+    for plan in tenant.plans.iter().filter(|stored| !plans.contains(&stored.id)) {
+        changed.extend(named_rules(plan, before));
+    }
+    tenant.plans.retain(|stored| plans.contains(&stored.id));
+}
+
+/// Replaces plans. Adds the rules that they name, or named before, to `changed`.
+fn put_plans(
+    tenant: &mut StoredTenant,
+    before: &TenantRules,
+    plans: Vec<ServedPlan>,
+    changed: &mut BTreeSet<String>,
+) {
+    let plans: Vec<_> = plans.into_iter().map(plan).collect();
+    changed.extend(plans.iter().flat_map(|plan| named_rules(plan, before)));
+    let replaced = |plan: &StoredPlan| changed.extend(named_rules(plan, before));
+    put(&mut tenant.plans, plans, |stored| &stored.id, replaced);
+}
+
+/// The ids of the compiled rules that a plan names. A rule that is new is compiled anyway.
+fn named_rules(plan: &StoredPlan, before: &TenantRules) -> impl Iterator<Item = String> {
+    plan.named(before.all_rules()).map(|active| active.id_text().to_string())
 }
 
 /// Replaces the items that have the ids of new items, and calls `replaced` with each of the old ones. Adds all other new
@@ -153,6 +184,10 @@ fn rule(row: ServedRule) -> StoredRule {
 
 fn override_of(row: ServedOverride) -> StoredOverride {
     StoredOverride { id: row.id.to_string(), rule_id: row.rule_id.to_string(), body: row.spec }
+}
+
+fn plan(row: ServedPlan) -> StoredPlan {
+    StoredPlan { id: row.id.to_string(), body: row.spec, kept: row.kept }
 }
 
 fn profile(row: ServedProfile) -> StoredProfile {

@@ -35,7 +35,7 @@ impl RuleDecision<'_> {
     /// The override that applied to the subject, if there was one.
     pub(super) fn override_id(&self, at: Timestamp) -> Option<OverrideId> {
         let values = self.rule.rule.subject_values(|name| self.request.attribute(name)).ok()?;
-        self.rule.overrides.find(&self.rule.rule, &values, at).map(|active| active.id)
+        self.rule.overrides.find(&self.rule.rule, &values, at)?.override_id()
     }
 
     /// The ids under which the decision is counted: that of the rule, and those of the segments of its checks.

@@ -66,6 +66,9 @@ impl Fixture {
             overrides: Vec::new(),
             profiles: Vec::new(),
             spread: BTreeMap::new(),
+            customer_attribute: None,
+            plans: Vec::new(),
+            assignments: Vec::new(),
         };
         let (rules, left_out) = stored.compile();
         assert_eq!(left_out, []);

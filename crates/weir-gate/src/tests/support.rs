@@ -248,6 +248,9 @@ fn tenant(rules: Vec<Value>) -> (StoredTenant, Keys) {
         overrides: Vec::new(),
         profiles: Vec::new(),
         spread: BTreeMap::new(),
+        customer_attribute: None,
+        plans: Vec::new(),
+        assignments: Vec::new(),
     };
     let keys = Keys {
         tenant: tenant.id.clone(),

@@ -40,6 +40,25 @@ pub enum RuleHas {
 }
 
 impl Rules<'_> {
+    /// Returns the rule of a namespace with this name.
+    pub async fn named(
+        self,
+        tenant_id: TenantId,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<RuleRow>, StoreError> {
+        let row = query_rules!(
+            "-- rules.named
+            SELECT",
+            "FROM rules
+            WHERE tenant_id = $1 AND namespace = $2 AND name = $3",
+            uuid(tenant_id.to_u128()),
+            namespace,
+            name,
+        );
+        Ok(row.fetch_optional(self.conn).await?)
+    }
+
     /// Lists rules in the order of namespace and name.
     pub async fn list(
         self,

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::*;
 
 /// Each function, with a test of its guarantee.
-const FUNCTIONS: [(&str, &str); 65] = [
+const FUNCTIONS: [(&str, &str); 67] = [
     ("weir_audit_hash", "every_direct_change_breaks_the_chain_where_it_happened"),
     ("weir_chain_audit", "untouched_chains_of_all_logs_verify"),
     ("weir_counted_rules", "busiest_rules_come_with_their_names_even_when_deleted"),
@@ -46,6 +46,7 @@ const FUNCTIONS: [(&str, &str); 65] = [
     ("weir_issue_password_reset", "operators_issue_resets_for_people_and_not_for_operators"),
     ("weir_issue_signup", "a_mailed_token_replaces_the_earlier_one_and_its_tenant"),
     ("weir_keep_days_of_tenants", "statistics_are_removed_after_the_days_of_the_tenants_ceiling"),
+    ("weir_keep_plan_revisions", "plans_and_assignments_reach_the_gates"),
     ("weir_keep_profile_revisions", "revisions_of_a_profile_are_listed_restored_and_bounded"),
     ("weir_keep_revisions", "only_the_newest_revisions_of_a_rule_are_retained"),
     ("weir_keep_samples", "old_batches_and_those_above_the_size_are_deleted"),
@@ -85,6 +86,7 @@ const FUNCTIONS: [(&str, &str); 65] = [
     ),
     ("weir_subjects_freshness", "subjects_are_complete_until_their_sketches_were_written"),
     ("weir_sweep", "expired_rows_are_swept_in_batches"),
+    ("weir_sweep_assignments", "assignments_are_swept_a_year_after_their_end"),
     ("weir_sweep_password_resets", "expired_password_resets_are_swept"),
     ("weir_sweep_signups", "expired_sign_ups_are_swept"),
     ("weir_take_alerts", "concurrent_evaluations_announce_a_denial_share_once_per_window"),
@@ -103,11 +105,12 @@ const FUNCTIONS: [(&str, &str); 65] = [
 ];
 
 /// Each trigger, with a test of the statements that fire it.
-const TRIGGERS: [(&str, &str); 22] = [
+const TRIGGERS: [(&str, &str); 25] = [
     (
         "api_keys.api_keys_note_row",
         "suspension_and_revocation_reach_the_gates_and_use_of_a_key_does_not",
     ),
+    ("assignments.assignments_note_row", "plans_and_assignments_reach_the_gates"),
     ("audit_entries.audit_entries_chain", "entries_appended_at_once_make_one_chain"),
     (
         "default_ceilings.default_ceilings_note",
@@ -138,6 +141,8 @@ const TRIGGERS: [(&str, &str); 22] = [
         "overrides.overrides_note_row",
         "open_bulk_write_of_one_tenant_delays_no_revocation_of_another",
     ),
+    ("plans.plans_note_removal", "plans_and_assignments_reach_the_gates"),
+    ("plans.plans_note_row", "plans_and_assignments_reach_the_gates"),
     ("profiles.profiles_note_removal", "written_and_removed_profiles_reach_the_gates"),
     ("profiles.profiles_note_row", "written_and_removed_profiles_reach_the_gates"),
     (

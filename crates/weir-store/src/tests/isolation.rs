@@ -52,6 +52,7 @@ async fn tenant_sees_its_own_rows_only() {
     let expected = named(&[
         ("api_key_hours", 1),
         ("api_keys", 1),
+        ("assignments", 1),
         ("audit_entries", 1),
         ("denials", 1),
         ("idempotency_keys", 1),
@@ -60,6 +61,8 @@ async fn tenant_sees_its_own_rows_only() {
         ("memberships", 1),
         ("namespaces", 1),
         ("overrides", 1),
+        ("plan_revisions", 1),
+        ("plans", 1),
         ("profile_revisions", 1),
         ("profiles", 1),
         ("rule_revisions", 1),
@@ -163,9 +166,11 @@ async fn gate_reads_the_rulebook_and_writes_nothing_else() {
     full_tenant(&database, "a@example.com").await;
     let expected = named(&[
         ("api_keys", 1),
+        ("assignments", 1),
         ("installation", 1),
         ("namespaces", 1),
         ("overrides", 1),
+        ("plans", 1),
         ("profiles", 1),
         ("rulebook_stamps", 4),
         ("rulebook_versions", 1),
@@ -179,6 +184,8 @@ async fn gate_reads_the_rulebook_and_writes_nothing_else() {
         "INSERT INTO rules SELECT * FROM rules",
         "DELETE FROM overrides",
         "UPDATE profiles SET name = 'x'",
+        "UPDATE plans SET name = 'x'",
+        "UPDATE assignments SET note = 'x'",
         "UPDATE namespaces SET spread_by = '{}'",
         "UPDATE api_keys SET revoked_at = NULL",
         "UPDATE tenants SET suspended = false",

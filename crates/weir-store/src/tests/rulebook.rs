@@ -108,7 +108,7 @@ async fn unserved_change_raises_no_version_and_takes_the_next_number_of_the_tena
     let mut tx = tenant_tx(&database.app, tenant_id).await;
     let number = tx.tenants().begin_change(tenant_id).await.unwrap();
     tx.invitations().replace(&accounts::invitation(tenant_id)).await.unwrap();
-    tx.tenants().change(tenant_id, Some("Renamed"), Some(true), Some(true)).await.unwrap();
+    tx.tenants().change(tenant_id, Some("Renamed"), Some(true), Some(true), None).await.unwrap();
     tx.audit().append(&audit::entry(Some(tenant_id), Actor::System));
     assert_eq!(tx.publish(tenant_id, None).await.unwrap(), None);
     assert_eq!(database.app.rulebook_version().await.unwrap(), before);

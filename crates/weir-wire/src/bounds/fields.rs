@@ -31,6 +31,7 @@ use crate::check::BATCH_MAX;
 use crate::deferred::{NOT_AFTER_MS_MAX, NOT_AFTER_MS_MIN};
 use crate::leases::LEASE_CHARS_MAX;
 use crate::overrides::{BULK_OVERRIDES_MAX, REASON_CHARS_MAX};
+use crate::plans::{BULK_ASSIGNMENTS_MAX, RULES_PER_PLAN_MAX};
 use crate::reservations::RESERVATION_CHARS_MAX;
 use crate::simulate::TRACE_BYTES_MAX;
 use crate::tester::INSPECT_MAX;
@@ -47,6 +48,7 @@ pub(super) fn fields() -> Vec<(&'static str, &'static str, Value)> {
     fields.extend(limit_fields());
     fields.extend(view_fields());
     fields.extend(profile_fields());
+    fields.extend(plan_fields());
     fields.extend(alert_fields());
     fields.extend(other_fields());
     fields
@@ -147,6 +149,26 @@ fn limit_fields() -> Vec<(&'static str, &'static str, Value)> {
     ];
     let lease = ("LimitBody", "lease_ms", json!({ "minimum": 1, "maximum": LEASE_MS_MAX }));
     units.into_iter().chain(spans).chain(calendar).chain([lease]).collect()
+}
+
+fn plan_fields() -> Vec<(&'static str, &'static str, Value)> {
+    let value = json!({ "maxLength": VALUE_BYTES_MAX, "pattern": ONE_LINE });
+    let description = json!({ "maxLength": DESCRIPTION_CHARS_MAX, "pattern": PROSE });
+    let limits = json!({ "minItems": 1, "maxItems": LIMITS_PER_RULE_MAX });
+    let assignments = json!({ "minItems": 1, "maxItems": BULK_ASSIGNMENTS_MAX });
+    vec![
+        ("PlanBody", "name", json!({ "pattern": RULE_NAME, "maxLength": 63 })),
+        ("PlanBody", "description", description),
+        ("PlanBody", "rules", json!({ "maxItems": RULES_PER_PLAN_MAX })),
+        ("PlanRule", "namespace", json!({ "pattern": NAMESPACE })),
+        ("PlanRule", "rule", json!({ "pattern": RULE_NAME, "maxLength": 63 })),
+        ("PlanRule", "limits", limits),
+        ("AssignmentBody", "customer", value),
+        ("AssignmentBody", "plan", json!({ "pattern": id("plan") })),
+        ("AssignmentBody", "note", json!({ "maxLength": REASON_CHARS_MAX, "pattern": PROSE })),
+        ("BulkAssignmentsBody", "assignments", assignments),
+        ("UpdateTenant", "customer_attribute", json!({ "pattern": ATTRIBUTE })),
+    ]
 }
 
 fn profile_fields() -> Vec<(&'static str, &'static str, Value)> {

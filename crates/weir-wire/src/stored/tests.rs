@@ -40,6 +40,9 @@ fn tenant(rules: std::ops::Range<u128>) -> StoredTenant {
         overrides: Vec::new(),
         profiles: Vec::new(),
         spread: BTreeMap::new(),
+        customer_attribute: None,
+        plans: Vec::new(),
+        assignments: Vec::new(),
     }
 }
 

@@ -8,14 +8,13 @@ use weir_domain::id::{RuleId, TenantId};
 use weir_domain::subject::SHOWN_VALUE_CHARS_MAX;
 use weir_domain::time::Timestamp;
 use weir_store::{
-    OverrideRow, Page, Retention, RuleFilter, RuleRow, SKETCH_MS, TopFilter, TopSubject, Tx,
-    sketch_start,
+    Page, Retention, RuleFilter, RuleRow, SKETCH_MS, TopFilter, TopSubject, Tx, sketch_start,
 };
 use weir_wire::quota_usage::{USAGE_RULES_MAX, USAGE_SUBJECTS_MAX};
 
 use crate::error::ControlError;
 use crate::rule_service::{
-    CheckedRule, RuleSubject, active_rule, override_digests, spread_by, subject_of,
+    CheckedRule, Exceptions, RuleSubject, active_rule, override_digests, spread_by, subject_of,
 };
 
 /// The sort key of a subject: the namespace and the name of the rule, the begin of the subject as a text, and a digest of it.
@@ -101,13 +100,14 @@ fn counted(rules: &[RuleRow], known: Vec<TopSubject>) -> Vec<Counted> {
     named.chain(whole).map(entry).collect()
 }
 
-/// The overrides that can apply to these subjects.
-pub(crate) async fn overrides(
+/// The overrides and plans that can apply to these subjects.
+pub(crate) async fn exceptions(
     tx: &mut Tx,
     tenant_id: TenantId,
     rules: &[RuleRow],
     counted: &[Counted],
-) -> Result<Vec<OverrideRow>, ControlError> {
+    now: Timestamp,
+) -> Result<Exceptions, ControlError> {
     let mut keys = Vec::new();
     for of_rule in by_rule(counted) {
         let row = &rules[of_rule[0].rule];
@@ -115,7 +115,10 @@ pub(crate) async fn overrides(
         let digests = |counted: &Counted| override_digests(&checked.rule, &counted.subject);
         keys.extend(of_rule.iter().flat_map(digests).map(|digest| (row.id, digest)));
     }
-    Ok(tx.overrides().of_keys(tenant_id, &keys).await?)
+    let exceptions = Exceptions::from(tx.overrides().of_keys(tenant_id, &keys).await?);
+    let customers =
+        |name: &str| counted.iter().filter_map(|one| one.subject.get(name).cloned()).collect();
+    exceptions.with_plans(tx, tenant_id, now, customers).await
 }
 
 fn by_rule(counted: &[Counted]) -> impl Iterator<Item = &[Counted]> {
@@ -126,7 +129,7 @@ fn by_rule(counted: &[Counted]) -> impl Iterator<Item = &[Counted]> {
 pub(crate) fn charges<'a>(
     rules: &[RuleRow],
     counted: &'a [Counted],
-    overrides: &[OverrideRow],
+    exceptions: &Exceptions,
     now: Timestamp,
 ) -> Result<Vec<(&'a Counted, RuleCharge)>, ControlError> {
     let mut charges = Vec::new();
@@ -135,7 +138,7 @@ pub(crate) fn charges<'a>(
         if CheckedRule::stored(row).is_err() {
             continue;
         }
-        let active = active_rule(row, overrides)?;
+        let active = active_rule(row, exceptions)?;
         let charge = |counted: &Counted| {
             let rule = (active.clone(), spread_by(row));
             RuleSubject::new(rule, &counted.subject, now).ok()?.charge()

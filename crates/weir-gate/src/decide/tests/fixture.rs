@@ -226,6 +226,9 @@ fn tenant(
         overrides: Vec::new(),
         profiles: Vec::new(),
         spread: spread.filter(|(_, names)| !names.is_empty()).collect(),
+        customer_attribute: None,
+        plans: Vec::new(),
+        assignments: Vec::new(),
     };
     let (rules, left_out) = stored.compile();
     assert_eq!(left_out, []);

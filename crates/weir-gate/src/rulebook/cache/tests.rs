@@ -49,7 +49,7 @@ async fn following_any_changes_gives_what_a_whole_load_gives() {
         }
         done.append(&mut history.done);
     }
-    assert_eq!(done.len(), 16, "{done:?}");
+    assert_eq!(done.len(), 21, "{done:?}");
 }
 
 #[tokio::test]

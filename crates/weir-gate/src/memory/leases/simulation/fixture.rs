@@ -229,6 +229,9 @@ pub(super) fn book_with(tenant: TenantId, (seed, version): (u64, u64), body: &Va
         overrides: Vec::new(),
         profiles: Vec::new(),
         spread: BTreeMap::new(),
+        customer_attribute: None,
+        plans: Vec::new(),
+        assignments: Vec::new(),
     };
     let (rules, left_out) = stored.compile();
     assert_eq!(left_out, []);

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use weir_domain::id::{KeyId, OverrideId, ProfileId, RuleId, TenantId};
+use weir_domain::customers::customer_key;
+use weir_domain::id::{AssignmentId, KeyId, OverrideId, PlanId, ProfileId, RuleId, TenantId};
 use weir_domain::request::{Operation, Request, RequestDraft};
 use weir_domain::time::Timestamp;
 use weir_store::{
-    Actor, KeyRotation, NewKey, OverrideBody, OverrideWrite, ProfileBody, ProfileWrite, RuleBody,
-    RuleWrite, Scope, Store, Tx,
+    Actor, KeyRotation, NewAssignment, NewKey, OverrideBody, OverrideWrite, PlanBody, PlanWrite,
+    ProfileBody, ProfileWrite, RuleBody, RuleWrite, Scope, Store, Tx,
 };
 
 pub(super) const NOW: Timestamp = Timestamp::from_millis(1_790_000_000_000);
@@ -31,6 +32,7 @@ pub(super) struct History {
     keys: Vec<(TenantId, KeyId)>,
     overrides: Vec<(TenantId, OverrideId)>,
     profiles: Vec<(TenantId, ProfileId)>,
+    plans: Vec<(TenantId, PlanId)>,
     /// The kinds of changes that were made.
     pub(super) done: BTreeSet<&'static str>,
 }
@@ -40,9 +42,9 @@ impl History {
         let random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let (tenants, digests, done) = (Vec::new(), Vec::new(), BTreeSet::new());
         let (rules, keys) = (Vec::new(), Vec::new());
-        let (overrides, profiles) = (Vec::new(), Vec::new());
+        let (overrides, profiles, plans) = (Vec::new(), Vec::new(), Vec::new());
         let store = with_long_deadline(store);
-        Self { store, random, tenants, digests, rules, keys, overrides, profiles, done }
+        Self { store, random, tenants, digests, rules, keys, overrides, profiles, plans, done }
     }
 
     /// The same history, continued in another database.
@@ -87,6 +89,7 @@ impl History {
         let id = TenantId::from_u128(self.unique());
         let mut tx = self.store.begin("tests", Scope::Tenant(id)).await.unwrap();
         tx.tenants().insert(id, "Shop", NOW).await.unwrap();
+        tx.tenants().change(id, None, None, None, Some(Some("user"))).await.unwrap();
         tx.commit().await.unwrap();
         self.tenants.push(id);
         self.done.insert("tenant");
@@ -114,7 +117,7 @@ impl History {
     }
 
     async fn make(&mut self, tx: &mut Tx, tenant: TenantId) -> Option<&'static str> {
-        match self.below(18) {
+        match self.below(23) {
             0..=4 => self.insert_rule(tx, tenant).await,
             5 | 6 => self.update_rule(tx, tenant).await,
             7 => {
@@ -130,11 +133,16 @@ impl History {
                     tx.tenants().set_suspended(tenant, yes).await.unwrap()?;
                     Some("suspend")
                 } else {
-                    tx.tenants().change(tenant, None, Some(yes), Some(!yes)).await.unwrap()?;
+                    tx.tenants()
+                        .change(tenant, None, Some(yes), Some(!yes), None)
+                        .await
+                        .unwrap()?;
                     Some("record")
                 }
             }
             15 | 16 => self.change_profile(tx, tenant).await,
+            17..=19 => self.change_plan(tx, tenant).await,
+            20 | 21 => self.assign(tx, tenant).await,
             _ if self.below(4) > 0 => None,
             _ => tx.tenants().delete(tenant).await.unwrap().then_some("delete tenant"),
         }
@@ -235,6 +243,60 @@ impl History {
         let write = ProfileWrite { id: known.id, ..write };
         tx.profiles().update(&write, known.revision, &Actor::System).await.unwrap()?;
         Some("update profile")
+    }
+
+    /// A plan that names one of the tenant's rules. One plan in eight cannot be read and is left out.
+    async fn change_plan(&mut self, tx: &mut Tx, tenant: TenantId) -> Option<&'static str> {
+        let rule_id = self.one_of(&self.rules.clone(), tenant)?;
+        let rule = tx.rules().find(tenant, rule_id).await.unwrap()?;
+        let known = self.one_of(&self.plans.clone(), tenant);
+        let known = match known {
+            Some(id) => tx.plans().find(tenant, id).await.unwrap(),
+            None => None,
+        };
+        let name = format!("plan-{}", self.unique());
+        let action = ["allow", "deny"][usize::try_from(self.below(2)).unwrap()];
+        let rules = json!([{ "namespace": rule.namespace, "rule": rule.name, "action": action }]);
+        let rules = if self.below(8) == 0 { json!("of a later release") } else { rules };
+        let mut kept = json!([]);
+        if let Some(before) = known.as_ref().filter(|_| self.random.is_multiple_of(2)) {
+            let revision = before.revision;
+            tx.assignments().keep_revision(tenant, before.id, revision).await.unwrap();
+            kept = json!([{ "revision": revision, "rules": before.spec["rules"] }]);
+        }
+        let id = PlanId::from_u128(self.unique());
+        let body = PlanBody { spec: json!({ "name": name, "rules": rules }), name, kept };
+        let write = PlanWrite { tenant_id: tenant, id, body, managed_by: None, now: NOW };
+        let Some(known) = known.filter(|_| self.below(3) > 0) else {
+            tx.plans().insert(&write, &Actor::System).await.unwrap();
+            self.plans.push((tenant, id));
+            return Some("insert plan");
+        };
+        if self.below(4) == 0 {
+            tx.plans().delete(tenant, known.id, None).await.unwrap()?;
+            return Some("delete plan");
+        }
+        let write = PlanWrite { id: known.id, ..write };
+        tx.plans().update(&write, known.revision, &Actor::System).await.unwrap()?;
+        Some("update plan")
+    }
+
+    /// Assigns a user to a plan, or to none any more.
+    async fn assign(&mut self, tx: &mut Tx, tenant: TenantId) -> Option<&'static str> {
+        let plan_id = self.one_of(&self.plans.clone(), tenant)?;
+        let customer = USERS[usize::try_from(self.below(4)).unwrap()].to_owned();
+        let customer_key = customer_key("user", &customer);
+        let before = tx.assignments().of_customers(tenant, &[customer_key], NOW).await.unwrap();
+        let ends: Vec<_> = before.iter().map(|row| (row.id, NOW)).collect();
+        tx.assignments().end_many(tenant, &ends).await.unwrap();
+        if !ends.is_empty() && self.below(3) == 0 {
+            return Some("end assignment");
+        }
+        let id = AssignmentId::from_u128(self.unique());
+        let (starts_at, ends_at, note) = (NOW, None, String::new());
+        let new = NewAssignment { id, customer, customer_key, plan_id, starts_at, ends_at, note };
+        tx.assignments().insert_many(tenant, &[new], NOW).await.unwrap();
+        Some("assign")
     }
 
     async fn change_key(&mut self, tx: &mut Tx, tenant: TenantId) -> Option<&'static str> {

@@ -1,0 +1,240 @@
+//! Plans, and the assignments of customers to them.
+
+use serde_json::{Value, json};
+use weir_domain::time::Timestamp;
+use weir_wire::time::DateTime;
+
+use super::support::{Member, Plane};
+
+fn limits(limit: u64) -> Value {
+    json!([{ "algorithm": "fixed_window", "limit": limit, "window_ms": 60_000 }])
+}
+
+fn rule(name: &str, count_by: &Value) -> Value {
+    json!({ "namespace": "api", "name": name, "count_by": count_by, "limits": limits(5) })
+}
+
+fn plan(name: &str, rule: &str, limit: u64) -> Value {
+    json!({ "name": name, "rules": [{ "namespace": "api", "rule": rule, "limits": limits(limit) }] })
+}
+
+/// A tenant whose customers are named by `org`, with a rule of each of them.
+async fn tenant(plane: &Plane) -> (Member, String) {
+    let ada = plane.member("ada@example.com").await;
+    let attribute = json!({ "customer_attribute": "org" });
+    let tenant = plane.by(&ada, "PATCH", "").json(&attribute).send().await.expect(200);
+    assert_eq!(tenant.body["customer_attribute"], "org");
+    let rule = plane.by(&ada, "POST", "rules").json(&rule("per-org", &json!(["org"])));
+    let rule = rule.send().await.expect(201).text("/id");
+    (ada, rule)
+}
+
+#[tokio::test]
+async fn plan_is_written_reverted_kept_by_its_customers_and_deleted_after_them() {
+    let plane = Plane::start().await;
+    let (ada, _) = tenant(&plane).await;
+    let made = plane.by(&ada, "POST", "plans").json(&plan("pro", "per-org", 50)).send().await;
+    let made = made.expect(201);
+    assert_eq!((&made.body["customers"], &made.body["kept"]), (&json!(0), &json!([])));
+    plane
+        .by(&ada, "POST", "plans")
+        .json(&json!({ "name": "pro" }))
+        .send()
+        .await
+        .problem(409, "name_taken");
+    let (id, path) = (made.text("/id"), format!("plans/{}", made.text("/id")));
+
+    let assign = json!({ "customer": "acme", "plan": id, "note": "signed in May" });
+    let assigned = plane.by(&ada, "POST", "assignments").json(&assign).send().await.expect(201);
+    assert!(assigned.body["rulebook_version"].as_u64() > made.body["rulebook_version"].as_u64());
+    assert_eq!(
+        (&assigned.body["until"], &assigned.body["kept_revision"]),
+        (&Value::Null, &Value::Null)
+    );
+    let put = async |query: &str, revision: u64, limit: u64| {
+        let path = format!("{path}{query}");
+        let put = plane.by(&ada, "PUT", &path).header("if-match", &format!("\"{revision}\""));
+        put.json(&plan("pro", "per-org", limit)).send().await
+    };
+    let edited = put("", 1, 60).await.expect(200);
+    assert_eq!((&edited.body["customers"], &edited.body["kept"]), (&json!(1), &json!([])));
+    let kept = put("?keep_existing=true", 2, 70).await.expect(200);
+    assert_eq!(kept.body["customers"], 0);
+    assert_eq!(kept.body["kept"], json!([{ "revision": 2, "customers": 1 }]));
+    put("?keep_existing=true", 2, 80).await.problem(412, "stale");
+    let list = plane.by(&ada, "GET", "assignments?customer=acme").send().await.expect(200);
+    assert_eq!(list.body["data"][0]["kept_revision"], 2);
+    assert_eq!(list.text("/data/0/note"), "signed in May");
+
+    let revert = plane.by(&ada, "POST", &format!("{path}/revert")).json(&json!({ "revision": 1 }));
+    let reverted = revert.send().await.expect(200);
+    assert_eq!(reverted.body["rules"][0]["limits"][0]["limit"], 50);
+    assert_eq!(reverted.body["kept"], kept.body["kept"]);
+    let revisions = plane.by(&ada, "GET", &format!("{path}/revisions")).send().await.expect(200);
+    assert_eq!(revisions.body["data"].as_array().map(Vec::len), Some(4));
+
+    plane.by(&ada, "DELETE", &path).send().await.problem(409, "conflict");
+    let assignment = format!("assignments/{}", assigned.text("/id"));
+    plane.by(&ada, "DELETE", &assignment).send().await.expect(204);
+    plane.by(&ada, "DELETE", &assignment).send().await.problem(409, "conflict");
+    plane.by(&ada, "DELETE", &path).send().await.expect(204);
+    let ended = plane.by(&ada, "GET", "assignments?customer=acme").send().await.expect(200);
+    assert_eq!(ended.body["data"], json!([]));
+    let history = plane.by(&ada, "GET", "assignments?customer=acme&ended=true").send().await;
+    assert_eq!(history.expect(200).body["data"].as_array().map(Vec::len), Some(1));
+}
+
+#[tokio::test]
+async fn wrong_plans_are_refused_with_the_field_and_change_nothing() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let first = plane.by(&ada, "POST", "plans").json(&json!({ "name": "pro" }));
+    first.send().await.problem(409, "conflict");
+    let (bob, _) = {
+        let bob = plane.member("bob@example.com").await;
+        let attribute = json!({ "customer_attribute": "org" });
+        plane.by(&bob, "PATCH", "").json(&attribute).send().await.expect(200);
+        (bob, ())
+    };
+    for (name, count_by) in [
+        ("per-org", json!(["org"])),
+        ("per-user", json!(["user"])),
+        ("per-lower", json!([{ "attribute": "org", "as": "lower" }])),
+    ] {
+        plane.by(&bob, "POST", "rules").json(&rule(name, &count_by)).send().await.expect(201);
+    }
+    let deny =
+        json!({ "namespace": "api", "name": "barred", "count_by": ["org"], "action": "deny" });
+    plane.by(&bob, "POST", "rules").json(&deny).send().await.expect(201);
+    let named = |rule: Value| json!({ "name": "pro", "rules": [rule] });
+    let twice = json!({ "name": "pro", "rules": [
+        { "namespace": "api", "rule": "per-org", "action": "allow" },
+        { "namespace": "api", "rule": "per-org", "action": "deny" },
+    ] });
+    for (field, body) in [
+        ("name", json!({ "name": "Pro" })),
+        ("description", json!({ "name": "pro", "description": "x".repeat(1_001) })),
+        ("rules[0].rule", plan("pro", "elsewhere", 5)),
+        ("rules[0].rule", plan("pro", "per-user", 5)),
+        ("rules[0].rule", plan("pro", "per-lower", 5)),
+        ("rules[0].rule", plan("pro", "barred", 5)),
+        ("rules[0].limits", named(json!({ "namespace": "api", "rule": "per-org" }))),
+        ("rules[0].limits[0].limit", plan("pro", "per-org", 0)),
+        ("rules[1].rule", twice),
+        ("guess", json!({ "name": "pro", "guess": 1 })),
+    ] {
+        let refused = plane.by(&bob, "POST", "plans").json(&body).send().await;
+        assert_eq!(refused.refused_field(), field, "{body}");
+    }
+    let plans = plane.by(&bob, "GET", "plans").send().await.expect(200);
+    assert_eq!(plans.body["data"], json!([]));
+}
+
+#[tokio::test]
+async fn rule_that_a_plan_names_stays_as_the_plan_needs_it() {
+    let plane = Plane::start().await;
+    let (ada, rule_id) = tenant(&plane).await;
+    let made = plane.by(&ada, "POST", "plans").json(&plan("pro", "per-org", 50)).send().await;
+    let made = made.expect(201);
+    let path = format!("rules/{rule_id}");
+    let put = async |body: &Value| {
+        plane.by(&ada, "PUT", &path).header("if-match", "\"1\"").json(body).send().await
+    };
+    for body in [
+        rule("renamed", &json!(["org"])),
+        rule("per-org", &json!(["user"])),
+        json!({ "namespace": "other", "name": "per-org", "count_by": ["org"], "limits": limits(5) }),
+        json!({ "namespace": "api", "name": "per-org", "count_by": ["org"], "action": "allow" }),
+    ] {
+        put(&body).await.problem(409, "conflict");
+    }
+    plane.by(&ada, "DELETE", &path).send().await.problem(409, "conflict");
+    put(&rule("per-org", &json!(["user", "org"]))).await.expect(200);
+    let other = json!({ "customer_attribute": null });
+    plane.by(&ada, "PATCH", "").json(&other).send().await.problem(409, "conflict");
+    plane.by(&ada, "DELETE", &format!("plans/{}", made.text("/id"))).send().await.expect(204);
+    plane.by(&ada, "DELETE", &path).send().await.expect(204);
+    let cleared = plane.by(&ada, "PATCH", "").json(&other).send().await.expect(200);
+    assert_eq!(cleared.body["customer_attribute"], Value::Null);
+}
+
+#[tokio::test]
+async fn assignments_do_not_overlap_and_are_written_all_or_none() {
+    let plane = Plane::start().await;
+    let (ada, _) = tenant(&plane).await;
+    let mut plans = Vec::new();
+    for name in ["free", "pro"] {
+        let made = plane.by(&ada, "POST", "plans").json(&json!({ "name": name })).send().await;
+        plans.push(made.expect(201).text("/id"));
+    }
+    let at = |ms: i64| json!(DateTime(Timestamp::from_millis(plane.now_ms() + ms)));
+    let assign = async |body: Value| plane.by(&ada, "POST", "assignments").json(&body).send().await;
+    let free = assign(json!({ "customer": "acme", "plan": plans[0] })).await.expect(201);
+    let pro = json!({ "customer": "acme", "plan": plans[1], "from": at(60_000) });
+    let pro = assign(pro).await.expect(201);
+    let list = plane.by(&ada, "GET", "assignments?customer=acme").send().await.expect(200);
+    assert_eq!(list.body["data"][1]["id"], free.body["id"]);
+    assert_eq!(list.body["data"][1]["until"], pro.body["from"], "the present plan ends then");
+    for (field, body) in [
+        ("customer", json!({ "customer": "a\u{0}b", "plan": plans[0] })),
+        ("plan", json!({ "customer": "acme", "plan": "plan_01JZZZZZZZZZZZZZZZZZZZZZZZ" })),
+        ("plan", json!({ "customer": "acme", "plan": "free" })),
+        ("from", json!({ "customer": "acme", "plan": plans[0], "from": at(-1_000) })),
+        ("from", json!({ "customer": "acme", "plan": plans[0], "from": at(30_000) })),
+        ("until", json!({ "customer": "acme", "plan": plans[0], "until": at(-1_000) })),
+        ("until", json!({ "customer": "acme", "plan": plans[0], "until": at(90_000) })),
+        ("note", json!({ "customer": "acme", "plan": plans[0], "note": "x".repeat(501) })),
+    ] {
+        assert_eq!(assign(body.clone()).await.refused_field(), field, "{body}");
+    }
+
+    let bulk = async |all: Value| {
+        let body = json!({ "assignments": all });
+        plane.by(&ada, "POST", "assignments/bulk").json(&body).send().await
+    };
+    assert_eq!(bulk(json!([])).await.refused_field(), "assignments");
+    let two = json!([{ "customer": "b", "plan": plans[0] }, { "customer": "b", "plan": plans[1] }]);
+    assert_eq!(bulk(two).await.refused_field(), "assignments[1].customer");
+    let many = |count: u32| {
+        let one = |at| json!({ "customer": format!("customer-{at}"), "plan": plans[0] });
+        Value::from((0..count).map(one).collect::<Vec<_>>())
+    };
+    assert_eq!(bulk(many(5_001)).await.refused_field(), "assignments");
+    let written = bulk(many(5_000)).await.expect(200);
+    assert_eq!(written.body["created"], 5_000);
+    let plan = plane.by(&ada, "GET", &format!("plans/{}", plans[0])).send().await.expect(200);
+    assert_eq!(plan.body["customers"], 5_001);
+}
+
+#[tokio::test]
+async fn tester_and_subject_show_the_limits_of_the_customers_plan() {
+    let plane = Plane::start().await;
+    let (ada, rule_id) = tenant(&plane).await;
+    let made = plane.by(&ada, "POST", "plans").json(&plan("pro", "per-org", 50)).send().await;
+    let plan_id = made.expect(201).text("/id");
+    let assign = json!({ "customer": "acme", "plan": plan_id });
+    plane.by(&ada, "POST", "assignments").json(&assign).send().await.expect(201);
+    let shown = async |path: &str, body: Value, limit: &str, plan: &str| {
+        let answer = plane.by(&ada, "POST", path).json(&body).send().await.expect(200);
+        let value = |pointer| answer.body.pointer(pointer).cloned().unwrap_or_default();
+        (value(limit), value(plan))
+    };
+    for (customer, expected) in
+        [("acme", (json!(50), json!(plan_id))), ("other", (json!(5), Value::Null))]
+    {
+        let test = json!({ "namespace": "api", "attributes": { "org": customer } });
+        let tested = shown("test", test, "/rules/0/limits/0/limit", "/rules/0/plan_id").await;
+        assert_eq!(tested, expected);
+        let inspect = json!({ "attributes": { "org": customer } });
+        let inspected =
+            shown("subjects/inspect", inspect, "/data/0/limits/0/limit", "/data/0/plan_id");
+        assert_eq!(inspected.await, expected);
+        let counters = json!({ "rule_id": rule_id, "subjects": [{ "org": customer }] });
+        let counters =
+            shown("counters/inspect", counters, "/data/0/limits/0/limit", "/data/0/plan_id");
+        assert_eq!(counters.await, expected);
+    }
+    let raise = json!({ "rule_id": rule_id, "subject": { "org": "acme" }, "for_s": 3_600 });
+    let raised = plane.by(&ada, "POST", "subjects/raise").json(&raise).send().await.expect(201);
+    assert_eq!(raised.body["limits"][0]["limit"], 100, "twice the limit of the plan");
+}

@@ -1,0 +1,34 @@
+//! The columns of plans that gates load.
+
+use uuid::Uuid;
+use weir_domain::id::{PlanId, TenantId};
+
+use crate::connection::PooledConnection;
+use crate::error::StoreError;
+use crate::message::{Answers, statement};
+use crate::served::{TenantRange, served_rows};
+
+/// A plan as gates load it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServedPlan {
+    /// The plan's id.
+    pub id: PlanId,
+    /// The body in the API's format, as text.
+    pub spec: Box<str>,
+    /// The older revisions that some customers keep, as text.
+    pub kept: Box<str>,
+}
+
+served_rows!(
+    "plans",
+    "r.kept::text AS \"kept!\",
+                        ",
+    { #[sqlx(rename = "kept!")] kept: String },
+    |row| ServedPlan {
+        id: PlanId::from_u128(row.id.as_u128()),
+        spec: row.spec.into(),
+        kept: row.kept.into(),
+    },
+    ServedPlan,
+    PlanId
+);

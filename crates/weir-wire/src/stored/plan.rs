@@ -1,0 +1,144 @@
+//! The stored form of a plan and of an assignment.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use weir_domain::customers::{Assignment, PlanRef};
+use weir_domain::id::PlanId;
+use weir_domain::overrides::Active;
+use weir_domain::rule::Rule;
+use weir_domain::rulebook::ActiveRule;
+use weir_domain::subject::SubjectKey;
+use weir_domain::time::Timestamp;
+
+use super::{LeftOut, listed};
+use crate::plans::{PlanBody, PlanRule};
+
+/// A plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StoredPlan {
+    /// `plan_…`
+    pub id: String,
+    /// The JSON of the plan.
+    pub body: Box<str>,
+    /// The JSON of the older revisions that some customers keep.
+    pub kept: Box<str>,
+}
+
+/// The assignment of a customer to a plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredAssignment {
+    /// The digest of the customer, in hexadecimal digits.
+    pub customer: String,
+    /// `plan_…`
+    pub plan: String,
+    /// The revision of the plan that the customer keeps. 0: the present one.
+    pub kept_revision: u32,
+    /// The first millisecond since the epoch.
+    pub from_ms: i64,
+    /// The millisecond since the epoch from which the assignment does not apply.
+    pub until_ms: Option<i64>,
+}
+
+/// A plan that was read.
+#[derive(Debug)]
+pub(super) struct CompiledPlan {
+    pub(super) id: PlanId,
+    pub(super) name: Arc<str>,
+    /// The rules of the present revision, as revision 0, and of those that are kept.
+    revisions: Vec<(u32, Vec<PlanRule>)>,
+}
+
+/// An older revision of a plan that some customers keep.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KeptRevision {
+    /// The number of the revision.
+    pub revision: u32,
+    /// What it says about rules.
+    pub rules: Vec<PlanRule>,
+}
+
+impl StoredPlan {
+    /// Those of the rules that the plan names, in its present revision or in one that customers keep.
+    pub fn named<'r>(
+        &self,
+        rules: &'r [Arc<ActiveRule>],
+    ) -> impl Iterator<Item = &'r ActiveRule> + use<'r> {
+        let revisions = self.compile().map(|plan| plan.revisions).unwrap_or_default();
+        let is_named = move |active: &&ActiveRule| {
+            let mut planned = revisions.iter().flat_map(|(_, rules)| rules);
+            planned.any(|planned| planned.names(&active.rule))
+        };
+        rules.iter().map(Arc::as_ref).filter(is_named)
+    }
+
+    /// What a revision of the plan says about a rule. 0: the present one.
+    pub fn rule(&self, kept_revision: u32, rule: &Rule) -> Option<PlanRule> {
+        let revisions = self.compile().ok()?.revisions.into_iter();
+        let (_, rules) = revisions.into_iter().find(|(revision, _)| *revision == kept_revision)?;
+        rules.into_iter().find(|planned| planned.names(rule))
+    }
+
+    pub(super) fn compile(&self) -> Result<CompiledPlan, String> {
+        let unreadable = |error: serde_json::Error| error.to_string();
+        let body: PlanBody = serde_json::from_str(&self.body).map_err(unreadable)?;
+        let kept: Vec<KeptRevision> = serde_json::from_str(&self.kept).map_err(unreadable)?;
+        let id = self.id.parse().map_err(|error| format!("{error}"))?;
+        let kept = kept.into_iter().map(|kept| (kept.revision, kept.rules));
+        let revisions = std::iter::once((0, body.rules)).chain(kept).collect();
+        Ok(CompiledPlan { id, name: body.name.into(), revisions })
+    }
+}
+
+/// What stored plans say about a rule. What cannot be read or does not fit the rule is left out.
+pub fn plan_effects(plans: &[StoredPlan], rule: &Rule) -> Vec<Active> {
+    let plans: Vec<_> = plans.iter().filter_map(|plan| plan.compile().ok()).collect();
+    effects(&plans, rule, &mut Vec::new())
+}
+
+/// What the plans say about a rule. What does not fit the rule is left out.
+pub(super) fn effects(
+    plans: &[CompiledPlan],
+    rule: &Rule,
+    left_out: &mut Vec<LeftOut>,
+) -> Vec<Active> {
+    let mut effects = Vec::new();
+    for plan in plans {
+        for (kept_revision, rules) in &plan.revisions {
+            let Some(planned) = rules.iter().find(|planned| planned.names(rule)) else { continue };
+            let plan_ref = PlanRef { plan: plan.id, kept_revision: *kept_revision };
+            match planned.effect(rule) {
+                Ok(effect) => effects.push(Active::of_plan(plan_ref, effect)),
+                Err(wrong) => left_out.push(LeftOut {
+                    id: plan.id.to_string(),
+                    rule_id: None,
+                    reason: listed(&wrong),
+                }),
+            }
+        }
+    }
+    effects
+}
+
+impl StoredAssignment {
+    /// `None` if it cannot be read.
+    pub(super) fn compile(&self) -> Option<Assignment> {
+        let customer = SubjectKey(u128::from_str_radix(&self.customer, 16).ok()?);
+        let plan = PlanRef { plan: self.plan.parse().ok()?, kept_revision: self.kept_revision };
+        let until = self.until_ms.map(Timestamp::from_millis);
+        Some(Assignment::new(customer, plan, Timestamp::from_millis(self.from_ms), until))
+    }
+}
+
+impl From<Assignment> for StoredAssignment {
+    fn from(assignment: Assignment) -> Self {
+        let plan = assignment.plan();
+        Self {
+            customer: assignment.customer().to_hex(),
+            plan: plan.plan.to_string(),
+            kept_revision: plan.kept_revision,
+            from_ms: assignment.from().as_millis(),
+            until_ms: assignment.until().map(Timestamp::as_millis),
+        }
+    }
+}

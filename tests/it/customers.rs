@@ -1,0 +1,128 @@
+//! Customers on plans: a tenant assigns them, and each gets exactly the units of its plan over all gates.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::harness::{Tenant, seconds, shared, until};
+
+const YEAR_MS: u64 = 366 * 24 * 60 * 60 * 1_000;
+const CUSTOMERS: usize = 300;
+/// The limits of the rule itself, and of the plans.
+const OWN: u64 = 2;
+const FREE: u64 = 5;
+const PRO: u64 = 20;
+
+fn limits(limit: u64) -> Value {
+    json!([{ "algorithm": "fixed_window", "limit": limit, "window_ms": YEAR_MS }])
+}
+
+fn customer(at: usize) -> String {
+    format!("customer-{at}")
+}
+
+/// Sends one check of each of these customers to a gate. Returns which were admitted.
+async fn check(tenant: &Tenant<'_>, gate: usize, customers: &[usize]) -> Vec<bool> {
+    let mut admitted = Vec::with_capacity(customers.len());
+    for part in customers.chunks(100) {
+        let one =
+            |at: &usize| json!({ "namespace": "api", "attributes": { "org": customer(*at) } });
+        let body = json!({ "checks": part.iter().map(one).collect::<Vec<_>>() });
+        let gate = &tenant.stack.gates[gate];
+        let reply = tenant.ask(gate, "/check/batch", &body).await.expect(200);
+        let results = reply.body["results"].as_array().expect("a list").clone();
+        admitted.extend(results.iter().map(|result| {
+            assert!(result["degraded"].is_null(), "{result}");
+            result["allowed"].as_bool().expect("an answer")
+        }));
+    }
+    admitted
+}
+
+async fn plan(tenant: &Tenant<'_>, name: &str, rule: Value) -> String {
+    let body = json!({ "name": name, "rules": [rule] });
+    tenant.admin(Method::POST, "/plans", &body).await.expect(201).text("/id")
+}
+
+async fn assign(tenant: &Tenant<'_>, customers: &[usize], plan: &str) -> u64 {
+    let one = |at: &usize| json!({ "customer": customer(*at), "plan": plan });
+    let body = json!({ "assignments": customers.iter().map(one).collect::<Vec<_>>() });
+    let reply = tenant.admin(Method::POST, "/assignments/bulk", &body).await.expect(200);
+    reply.number("/rulebook_version")
+}
+
+/// A third of the customers is on each plan, and a third on none; those of the first plan change to the second while all gates are
+/// asked about them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn customers_get_exactly_the_units_of_their_plan_and_keep_used_ones_when_it_changes() {
+    let tenant = Tenant::sign_up(shared().await).await;
+    let attribute = json!({ "customer_attribute": "org" });
+    tenant.admin(Method::PATCH, "", &attribute).await.expect(200);
+    let rule = json!({ "namespace": "api", "name": "per-org", "count_by": ["org"], "limits": limits(OWN) });
+    tenant.rule(&rule).await;
+    let named = |limit| json!({ "namespace": "api", "rule": "per-org", "limits": limits(limit) });
+    let free = plan(&tenant, "free", named(FREE)).await;
+    let pro = plan(&tenant, "pro", named(PRO)).await;
+    let allow = json!({ "namespace": "api", "rule": "per-org", "action": "allow" });
+    let unlimited = plan(&tenant, "unlimited", allow).await;
+    let all: Vec<usize> = (0..CUSTOMERS).collect();
+    let (on_free, others) = all.split_at(CUSTOMERS / 3);
+    let (on_unlimited, on_none) = others.split_at(CUSTOMERS / 3);
+    assign(&tenant, on_free, &free).await;
+    tenant.settled(assign(&tenant, on_unlimited, &unlimited).await).await;
+
+    let tenant = Arc::new(tenant);
+    let admitted: Arc<Vec<AtomicU64>> = Arc::new(all.iter().map(|_| AtomicU64::new(0)).collect());
+    let upgraded = Arc::new(AtomicBool::new(false));
+    let mut callers = JoinSet::new();
+    for gate in 0..2 {
+        let (tenant, admitted) = (Arc::clone(&tenant), Arc::clone(&admitted));
+        let (upgraded, all) = (Arc::clone(&upgraded), all.clone());
+        callers.spawn(async move {
+            // The last rounds begin after every gate serves the upgrade.
+            let mut rounds_left = PRO;
+            while rounds_left > 0 {
+                rounds_left -= u64::from(upgraded.load(Ordering::Acquire));
+                for (at, allowed) in check(&tenant, gate, &all).await.into_iter().enumerate() {
+                    admitted[at].fetch_add(u64::from(allowed), Ordering::Relaxed);
+                }
+            }
+        });
+    }
+    let used = |at: usize| admitted[at].load(Ordering::Relaxed);
+    until(seconds(60), "all used what their first plan gives", async || {
+        on_free.iter().all(|at| used(*at) >= FREE)
+    })
+    .await;
+    for at in on_free {
+        assert_eq!(used(*at), FREE, "customer {at} is on `free`");
+    }
+    tenant.settled(assign(&tenant, on_free, &pro).await).await;
+    upgraded.store(true, Ordering::Release);
+    while let Some(caller) = callers.join_next().await {
+        caller.expect("it runs");
+    }
+    for at in on_free {
+        assert_eq!(used(*at), PRO, "customer {at} changed to `pro`");
+    }
+    for at in on_none {
+        assert_eq!(used(*at), OWN, "customer {at} has the limits of the rule");
+    }
+    for at in on_unlimited {
+        assert!(used(*at) > PRO, "customer {at} is not limited");
+    }
+
+    // An override of a customer precedes its plan, and the end of an assignment gives the limits of the rule back.
+    let list = format!("/assignments?customer={}", customer(0));
+    let list = tenant.admin(Method::GET, &list, &Value::Null).await.expect(200);
+    let ended = format!("/assignments/{}", list.text("/data/0/id"));
+    tenant.admin(Method::DELETE, &ended, &Value::Null).await.expect(204);
+    until(seconds(30), "the limit of the rule applies", async || {
+        let body = json!({ "namespace": "api", "attributes": { "org": customer(0) } });
+        tenant.check(0, &body).await.number("/limits/0/limit") == OWN
+    })
+    .await;
+}
