@@ -22,7 +22,7 @@ CREATE TABLE plans (
     -- The plan's body as the API writes it.
     spec jsonb NOT NULL,
     -- The older revisions that some customers keep: `[{"revision": 3, "rules": […]}]`.
-    kept jsonb NOT NULL DEFAULT '[]',
+    pinned jsonb NOT NULL DEFAULT '[]',
     revision bigint NOT NULL,
     sequence bigint NOT NULL,
     created_at timestamptz NOT NULL,
@@ -65,7 +65,7 @@ CREATE TABLE assignments (
     customer_key bytea NOT NULL,
     plan_id uuid NOT NULL,
     -- The revision of the plan that the customer keeps. 0: the present one.
-    kept_revision bigint NOT NULL DEFAULT 0,
+    pinned_revision bigint NOT NULL DEFAULT 0,
     starts_at timestamptz NOT NULL,
     ends_at timestamptz,
     note text NOT NULL,
@@ -82,7 +82,7 @@ CREATE INDEX assignments_tenant_id_sequence_idx ON assignments (tenant_id, seque
 CREATE INDEX assignments_tenant_id_customer_key_idx
     ON assignments (tenant_id, customer_key, starts_at);
 CREATE INDEX assignments_tenant_id_plan_id_idx
-    ON assignments (tenant_id, plan_id, kept_revision);
+    ON assignments (tenant_id, plan_id, pinned_revision);
 CREATE INDEX assignments_ends_at_idx ON assignments (ends_at);
 
 ALTER TABLE plans ENABLE ROW LEVEL SECURITY;

@@ -250,7 +250,7 @@ fn assignment_answer(row: &AssignmentRow) -> AssignmentAnswer {
         id: row.id.to_string(),
         customer: row.customer.clone(),
         plan: row.plan_id.to_string(),
-        kept_revision: Some(row.kept_revision).filter(|revision| *revision != 0),
+        pinned_revision: Some(row.pinned_revision).filter(|revision| *revision != 0),
         from: row.starts_at.into(),
         until: row.ends_at.map(Into::into),
         note: row.note.clone(),

@@ -8,10 +8,10 @@ use weir_domain::time::Timestamp;
 use weir_http::problem::Problem;
 use weir_store::{PlanBody as StoredBody, PlanRow, PlanSpec, Tx};
 use weir_wire::plans::{
-    KEPT_REVISIONS_MAX, KeptRevisionCount, PLANS_PER_TENANT_MAX, PlanAnswer, PlanBody, PlanRule,
+    PINNED_REVISIONS_MAX, PLANS_PER_TENANT_MAX, PinnedRevisionCount, PlanAnswer, PlanBody, PlanRule,
 };
 use weir_wire::problem::{ErrorCode, FieldProblem};
-use weir_wire::stored::KeptRevision;
+use weir_wire::stored::PinnedRevision;
 
 use crate::actor::Caller;
 use crate::answers::to_value;
@@ -70,7 +70,7 @@ impl Authored for PlanSpec {
         before: &PlanRow,
         checked: &PlanBody,
     ) -> Result<StoredBody, ControlError> {
-        stored(change, checked, kept(before)?).await
+        stored(change, checked, pinned(before)?).await
     }
 }
 
@@ -81,8 +81,8 @@ pub(crate) fn plan_answer(row: &PlanRow) -> Result<PlanAnswer, Problem> {
         id: row.id.to_string(),
         plan: serde_json::from_value(row.spec.clone()).map_err(Problem::internal)?,
         customers: row.customers.get(&0).copied().unwrap_or_default(),
-        kept: older
-            .map(|(&revision, &customers)| KeptRevisionCount { revision, customers })
+        pinned: older
+            .map(|(&revision, &customers)| PinnedRevisionCount { revision, customers })
             .collect(),
         managed_by: row.managed_by.clone(),
         edited: row.edited,
@@ -104,22 +104,22 @@ pub(crate) async fn customer_attribute(change: &mut Change) -> Result<String, Co
 }
 
 /// The older revisions of a plan that customers still keep.
-pub(super) fn kept(row: &PlanRow) -> Result<Vec<KeptRevision>, Problem> {
-    let mut kept: Vec<KeptRevision> =
-        serde_json::from_value(row.kept.clone()).map_err(Problem::internal)?;
-    kept.retain(|kept| row.customers.contains_key(&kept.revision.into()));
-    Ok(kept)
+pub(super) fn pinned(row: &PlanRow) -> Result<Vec<PinnedRevision>, Problem> {
+    let mut pinned: Vec<PinnedRevision> =
+        serde_json::from_value(row.pinned.clone()).map_err(Problem::internal)?;
+    pinned.retain(|pinned| row.customers.contains_key(&pinned.revision.into()));
+    Ok(pinned)
 }
 
 /// The columns of a plan, of which customers keep these older revisions. Refuses a plan that does not fit its rules.
 async fn stored(
     change: &mut Change,
     body: &PlanBody,
-    kept: Vec<KeptRevision>,
+    pinned: Vec<PinnedRevision>,
 ) -> Result<StoredBody, ControlError> {
-    if kept.len() > KEPT_REVISIONS_MAX {
+    if pinned.len() > PINNED_REVISIONS_MAX {
         let detail = format!(
-            "customers keep {KEPT_REVISIONS_MAX} older revisions of the plan, which is the most"
+            "customers keep {PINNED_REVISIONS_MAX} older revisions of the plan, which is the most"
         );
         return Err(Problem::new(ErrorCode::Conflict, detail).into());
     }
@@ -137,7 +137,7 @@ async fn stored(
     if !wrong.is_empty() {
         return Err(Problem::invalid(wrong).into());
     }
-    Ok(StoredBody { name: body.name.clone(), spec: to_value(body)?, kept: to_value(&kept)? })
+    Ok(StoredBody { name: body.name.clone(), spec: to_value(body)?, pinned: to_value(&pinned)? })
 }
 
 /// The problems of what a plan says about a rule.
@@ -171,7 +171,7 @@ pub(crate) async fn admit_edit(
     let attribute = customer_attribute(change).await?;
     for row in &plans {
         let plan: PlanBody = serde_json::from_value(row.spec.clone()).map_err(Problem::internal)?;
-        let revisions = kept(row)?.into_iter().flat_map(|kept| kept.rules).chain(plan.rules);
+        let revisions = pinned(row)?.into_iter().flat_map(|pinned| pinned.rules).chain(plan.rules);
         let mut planned =
             revisions.filter(|planned| planned.rule == name && planned.namespace == namespace);
         let fits = |planned: PlanRule| {

@@ -18,8 +18,8 @@ const SHARDS: usize = 1_024;
 pub struct PlanRef {
     /// The plan.
     pub plan: PlanId,
-    /// The revision that is kept. 0: the present one.
-    pub kept_revision: u32,
+    /// The revision that is pinned. 0: the present one.
+    pub pinned_revision: u32,
 }
 
 /// A customer on a plan between two times.
@@ -29,7 +29,7 @@ pub struct Assignment {
     plan: [u64; 2],
     from_ms: i64,
     until_ms: i64,
-    kept_revision: u32,
+    pinned_revision: u32,
 }
 
 /// The assignments of a tenant, with the attribute that names its customers.
@@ -53,7 +53,7 @@ impl Assignment {
             plan: halves(plan.plan.to_u128()),
             from_ms: from.as_millis(),
             until_ms: until.map_or(i64::MAX, Timestamp::as_millis),
-            kept_revision: plan.kept_revision,
+            pinned_revision: plan.pinned_revision,
         }
     }
 
@@ -65,7 +65,7 @@ impl Assignment {
     /// The plan.
     pub fn plan(&self) -> PlanRef {
         let plan = PlanId::from_u128(whole(self.plan));
-        PlanRef { plan, kept_revision: self.kept_revision }
+        PlanRef { plan, pinned_revision: self.pinned_revision }
     }
 
     /// The time from which it applies.
@@ -162,8 +162,8 @@ mod tests {
     use super::*;
 
     const NOW: Timestamp = Timestamp::from_millis(1_763_726_400_000);
-    const PLAN: PlanRef = PlanRef { plan: PlanId::from_u128(7), kept_revision: 0 };
-    const OTHER: PlanRef = PlanRef { plan: PlanId::from_u128(7), kept_revision: 3 };
+    const PLAN: PlanRef = PlanRef { plan: PlanId::from_u128(7), pinned_revision: 0 };
+    const OTHER: PlanRef = PlanRef { plan: PlanId::from_u128(7), pinned_revision: 3 };
 
     fn on(customer: &str, plan: PlanRef, from: i64, until: Option<i64>) -> Assignment {
         let until = until.map(|ms| NOW.plus_ms(ms));
@@ -180,8 +180,8 @@ mod tests {
         assert_eq!([plan(-1), plan(0), plan(9)], [None, Some(PLAN), Some(PLAN)]);
         assert_eq!([plan(10), plan(i64::from(u32::MAX))], [Some(OTHER), Some(OTHER)]);
         assert_eq!(customers.plan_of("other", NOW), None);
-        let Assignment { kept_revision, .. } = next;
-        assert_eq!((next.plan(), kept_revision, next.until()), (OTHER, 3, None));
+        let Assignment { pinned_revision, .. } = next;
+        assert_eq!((next.plan(), pinned_revision, next.until()), (OTHER, 3, None));
         assert_eq!(next.from(), NOW.plus_ms(10));
     }
 

@@ -94,7 +94,7 @@ pub enum Source {
     Plan(PlanRef),
 }
 
-/// An override with its dates, or what a plan says about a rule.
+/// An override with its dates, or the effect of a plan on a rule.
 #[derive(Debug, Clone)]
 pub struct Active {
     /// The override or the plan.
@@ -162,7 +162,7 @@ impl Source {
     fn number(self) -> u128 {
         match self {
             Self::Override(id) => id.to_u128(),
-            Self::Plan(plan) => plan.plan.to_u128().wrapping_add(plan.kept_revision.into()),
+            Self::Plan(plan) => plan.plan.to_u128().wrapping_add(plan.pinned_revision.into()),
         }
     }
 }
@@ -175,7 +175,7 @@ impl RulePlans {
 }
 
 impl Active {
-    /// What a plan says about a rule.
+    /// The effect of a plan on a rule.
     pub const fn of_plan(plan: PlanRef, effect: Effect) -> Self {
         Self { source: Source::Plan(plan), effect, starts_at: None, expires_at: None }
     }

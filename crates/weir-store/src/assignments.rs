@@ -28,7 +28,7 @@ pub struct AssignmentRow {
     /// The plan.
     pub plan_id: PlanId,
     /// The revision of the plan that the customer keeps. 0: the present one.
-    pub kept_revision: u64,
+    pub pinned_revision: u64,
     /// The time from which it applies.
     pub starts_at: Timestamp,
     /// The time from which it does not apply any more.
@@ -82,7 +82,7 @@ struct Row {
     id: Uuid,
     customer: String,
     plan_id: Uuid,
-    kept_revision: i64,
+    pinned_revision: i64,
     starts_at: OffsetDateTime,
     ends_at: Option<OffsetDateTime>,
     note: String,
@@ -100,7 +100,7 @@ macro_rules! query_assignments {
                 id,
                 customer,
                 plan_id,
-                kept_revision,
+                pinned_revision,
                 starts_at,
                 ends_at,
                 note,
@@ -207,17 +207,17 @@ impl<'t> Assignments<'t> {
     }
 
     /// Lets all customers on the present revision of a plan keep this revision. Returns their number.
-    pub async fn keep_revision(
+    pub async fn pin_revision(
         self,
         tenant_id: TenantId,
         plan_id: PlanId,
         revision: u64,
     ) -> Result<u64, StoreError> {
-        let kept = sqlx::query!(
-            "-- assignments.keep_revision
+        let pinned = sqlx::query!(
+            "-- assignments.pin_revision
             UPDATE assignments
-            SET kept_revision = $3
-            WHERE tenant_id = $1 AND plan_id = $2 AND kept_revision = 0
+            SET pinned_revision = $3
+            WHERE tenant_id = $1 AND plan_id = $2 AND pinned_revision = 0
                 AND (ends_at IS NULL OR ends_at > now())",
             uuid(tenant_id.to_u128()),
             uuid(plan_id.to_u128()),
@@ -225,7 +225,7 @@ impl<'t> Assignments<'t> {
         )
         .execute(self.conn)
         .await?;
-        Ok(kept.rows_affected())
+        Ok(pinned.rows_affected())
     }
 
     /// Returns an assignment.
@@ -324,7 +324,7 @@ impl From<Row> for AssignmentRow {
             id: AssignmentId::from_u128(row.id.as_u128()),
             customer: row.customer,
             plan_id: PlanId::from_u128(row.plan_id.as_u128()),
-            kept_revision: unsigned(row.kept_revision),
+            pinned_revision: unsigned(row.pinned_revision),
             starts_at: timestamp(row.starts_at),
             ends_at: row.ends_at.map(timestamp),
             note: row.note,

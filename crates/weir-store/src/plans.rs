@@ -28,7 +28,7 @@ pub struct PlanBody {
     /// The body in the API's format.
     pub spec: Value,
     /// The older revisions that some customers keep, as JSON.
-    pub kept: Value,
+    pub pinned: Value,
 }
 
 /// The kind of plans.
@@ -54,7 +54,7 @@ macro_rules! write_plan {
             $write.body.spec,
             stored($write.now),
             $write.managed_by.as_deref(),
-            $write.body.kept
+            $write.body.pinned
             $(, $more)?
         )
     };
@@ -81,7 +81,7 @@ impl Spec for PlanSpec {
                 created_at,
                 updated_at,
                 managed_by,
-                kept,
+                pinned,
                 applied_digest
             )
             VALUES (
@@ -108,7 +108,7 @@ impl Spec for PlanSpec {
                 revision = revision + 1,
                 updated_at = $5,
                 managed_by = coalesce($6, managed_by),
-                kept = $7,
+                pinned = $7,
                 applied_digest = CASE
                     WHEN $6::text IS NULL THEN applied_digest
                     ELSE md5(concat_ws(' ', $3::text, $4::jsonb))
@@ -154,16 +154,16 @@ impl Plans<'_> {
         rule: &str,
     ) -> Result<Vec<PlanRow>, StoreError> {
         let named = serde_json::json!([{ "namespace": namespace, "rule": rule }]);
-        let kept = serde_json::json!([{ "rules": named }]);
+        let pinned = serde_json::json!([{ "rules": named }]);
         let rows = query_plans!(
             "-- plans.naming
             SELECT",
             r#"FROM plans
-            WHERE tenant_id = $1 AND (spec -> 'rules' @> $2 OR kept @> $3)
+            WHERE tenant_id = $1 AND (spec -> 'rules' @> $2 OR pinned @> $3)
             ORDER BY name COLLATE "C""#,
             uuid(tenant_id.to_u128()),
             named,
-            kept,
+            pinned,
         )
         .fetch_all(self.conn)
         .await?;

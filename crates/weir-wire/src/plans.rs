@@ -18,7 +18,7 @@ pub const PLANS_PER_TENANT_MAX: u64 = 100;
 /// Most rules that a plan names.
 pub const RULES_PER_PLAN_MAX: usize = 100;
 /// Most older revisions of a plan that customers keep.
-pub const KEPT_REVISIONS_MAX: usize = 10;
+pub const PINNED_REVISIONS_MAX: usize = 10;
 /// Most assignments of one bulk write.
 pub const BULK_ASSIGNMENTS_MAX: usize = 5_000;
 /// Most assignments of one customer that have not ended.
@@ -70,7 +70,7 @@ pub struct PlanAnswer {
     /// The number of assignments to its present revision that have not ended.
     pub customers: u64,
     /// The older revisions that some customers keep.
-    pub kept: Vec<KeptRevisionCount>,
+    pub pinned: Vec<PinnedRevisionCount>,
     /// The set of rules as code that the plan belongs to; null if people edit it.
     #[serde(default)]
     pub managed_by: Option<String>,
@@ -90,7 +90,7 @@ pub struct PlanAnswer {
 /// An older revision of a plan that some customers keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct KeptRevisionCount {
+pub struct PinnedRevisionCount {
     /// The revision.
     pub revision: u64,
     /// The number of assignments to it that have not ended.
@@ -129,7 +129,7 @@ pub struct AssignmentAnswer {
     /// `plan_…`
     pub plan: String,
     /// The revision of the plan that the customer keeps; null: the present one.
-    pub kept_revision: Option<u64>,
+    pub pinned_revision: Option<u64>,
     /// The time from which the customer is on the plan.
     pub from: DateTime,
     /// The time from which it is not on it any more; null: it has no end.

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use weir_domain::api_key::{KeyDigest, Scope};
 use weir_domain::customers::Customers;
-use weir_domain::id::{OverrideId, TenantId};
-use weir_domain::overrides::Override;
+use weir_domain::id::{OverrideId, PlanId, TenantId};
+use weir_domain::overrides::{Active, Override};
 use weir_domain::pattern_budget::PatternBudget;
 use weir_domain::profile::Profile;
 use weir_domain::rule::Rule;
@@ -27,7 +27,7 @@ use crate::problem::FieldProblem;
 use crate::profiles::ProfileBody;
 use crate::regions::RegionsBody;
 
-pub use self::plan::{KeptRevision, StoredAssignment, StoredPlan, plan_effects};
+pub use self::plan::{PinnedRevision, StoredAssignment, StoredPlan, plan_effects};
 pub use self::rule::StoredRule;
 
 /// Settings that apply to all tenants.
@@ -262,7 +262,7 @@ impl StoredTenant {
                 let overrides = overrides.remove(id.as_str()).unwrap_or_default();
                 let mut active = self.rules[at].compile(&overrides, &mut left_out)?;
                 if let Some(customers) = &customers {
-                    let effects = plan::effects(&plans, &active.rule, &mut left_out);
+                    let effects = fitting(plan::effects(&plans, &active.rule), &mut left_out);
                     let overrides = active.overrides;
                     active.overrides = overrides.with_plans(&active.rule, customers, effects);
                 }
@@ -369,6 +369,25 @@ fn readable<'a, T>(
         }
     }
     read
+}
+
+/// The effects of plans that fit their rule. The others are left out.
+fn fitting(
+    effects: Vec<(PlanId, Result<Active, Vec<FieldProblem>>)>,
+    left_out: &mut Vec<LeftOut>,
+) -> Vec<Active> {
+    let mut fitting = Vec::with_capacity(effects.len());
+    for (plan, effect) in effects {
+        match effect {
+            Ok(active) => fitting.push(active),
+            Err(wrong) => left_out.push(LeftOut {
+                id: plan.to_string(),
+                rule_id: None,
+                reason: listed(&wrong),
+            }),
+        }
+    }
+    fitting
 }
 
 fn stored_spread(compiled: &TenantRules) -> BTreeMap<String, Vec<String>> {

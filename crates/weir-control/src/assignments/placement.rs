@@ -76,7 +76,7 @@ mod tests {
             id: AssignmentId::from_u128(id),
             customer: "acme".to_owned(),
             plan_id: PlanId::from_u128(1),
-            kept_revision: 0,
+            pinned_revision: 0,
             starts_at: at(starts),
             ends_at: ends.map(at),
             note: String::new(),

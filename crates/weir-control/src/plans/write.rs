@@ -11,9 +11,9 @@ use weir_store::PlanSpec;
 use weir_wire::audit::RevertBody;
 use weir_wire::plans::{PlanAnswer, PlanBody};
 use weir_wire::problem::ErrorCode;
-use weir_wire::stored::KeptRevision;
+use weir_wire::stored::PinnedRevision;
 
-use super::{kept, plan_answer, stored};
+use super::{pinned, plan_answer, stored};
 use crate::actor::{By, Editor};
 use crate::error::ControlError;
 use crate::etag::IfMatch;
@@ -80,15 +80,15 @@ pub(crate) async fn update(
     let mut change = control.change("plans.update", caller, input.once).await?;
     let before = specs::find::<PlanSpec>(&mut change.tx, &change.caller, id).await?;
     let expected = if_match.required()?;
-    let mut kept = kept(&before)?;
+    let mut pinned = pinned(&before)?;
     let tenant_id = change.caller.tenant_id;
-    if change.tx.assignments().keep_revision(tenant_id, id, before.revision).await? > 0 {
+    if change.tx.assignments().pin_revision(tenant_id, id, before.revision).await? > 0 {
         let PlanBody { rules, .. } =
             serde_json::from_value(before.spec.clone()).map_err(Problem::internal)?;
         let revision = u32::try_from(before.revision).map_err(Problem::internal)?;
-        kept.push(KeptRevision { revision, rules });
+        pinned.push(PinnedRevision { revision, rules });
     }
-    let body = stored(&mut change, &checked, kept).await?;
+    let body = stored(&mut change, &checked, pinned).await?;
     let row = specs::replace_stored(&mut change, "update", &before, body, expected, None).await?;
     change.answer(StatusCode::OK, &plan_answer(&row)?).await
 }

@@ -1,4 +1,4 @@
-//! What can replace the limits of rules for single subjects: their overrides, and the plans of customers.
+//! The exceptions from the limits of rules: overrides of subjects, and the plans of customers.
 
 use std::sync::Arc;
 
@@ -47,8 +47,8 @@ impl Exceptions {
             return Ok(self);
         }
         let assignments = rows.iter().map(|row| {
-            let kept_revision = u32::try_from(row.kept_revision).unwrap_or(u32::MAX);
-            let plan = PlanRef { plan: row.plan_id, kept_revision };
+            let pinned_revision = u32::try_from(row.pinned_revision).unwrap_or(u32::MAX);
+            let plan = PlanRef { plan: row.plan_id, pinned_revision };
             Assignment::new(known.key_of(&row.customer), plan, row.starts_at, row.ends_at)
         });
         let customers = Arc::new(known.with_changes(assignments.collect()));
@@ -67,11 +67,11 @@ impl Exceptions {
         }
     }
 
-    /// What a plan says about a rule.
+    /// The entry of a plan for a rule.
     pub(crate) fn planned(&self, plan: PlanRef, rule: &Rule) -> Option<PlanRule> {
         let (_, plans) = self.plans.as_ref()?;
         let id = plan.plan.to_string();
-        plans.iter().find(|stored| stored.id == id)?.rule(plan.kept_revision, rule)
+        plans.iter().find(|stored| stored.id == id)?.rule(plan.pinned_revision, rule)
     }
 }
 
@@ -79,6 +79,6 @@ fn stored(row: PlanRow) -> StoredPlan {
     StoredPlan {
         id: row.id.to_string(),
         body: row.spec.to_string().into(),
-        kept: row.kept.to_string().into(),
+        pinned: row.pinned.to_string().into(),
     }
 }

@@ -30,12 +30,12 @@ async fn tenant(plane: &Plane) -> (Member, String) {
 }
 
 #[tokio::test]
-async fn plan_is_written_reverted_kept_by_its_customers_and_deleted_after_them() {
+async fn plan_is_written_reverted_pinned_for_its_customers_and_deleted_after_them() {
     let plane = Plane::start().await;
     let (ada, _) = tenant(&plane).await;
     let made = plane.by(&ada, "POST", "plans").json(&plan("pro", "per-org", 50)).send().await;
     let made = made.expect(201);
-    assert_eq!((&made.body["customers"], &made.body["kept"]), (&json!(0), &json!([])));
+    assert_eq!((&made.body["customers"], &made.body["pinned"]), (&json!(0), &json!([])));
     plane
         .by(&ada, "POST", "plans")
         .json(&json!({ "name": "pro" }))
@@ -48,7 +48,7 @@ async fn plan_is_written_reverted_kept_by_its_customers_and_deleted_after_them()
     let assigned = plane.by(&ada, "POST", "assignments").json(&assign).send().await.expect(201);
     assert!(assigned.body["rulebook_version"].as_u64() > made.body["rulebook_version"].as_u64());
     assert_eq!(
-        (&assigned.body["until"], &assigned.body["kept_revision"]),
+        (&assigned.body["until"], &assigned.body["pinned_revision"]),
         (&Value::Null, &Value::Null)
     );
     let put = async |query: &str, revision: u64, limit: u64| {
@@ -57,19 +57,19 @@ async fn plan_is_written_reverted_kept_by_its_customers_and_deleted_after_them()
         put.json(&plan("pro", "per-org", limit)).send().await
     };
     let edited = put("", 1, 60).await.expect(200);
-    assert_eq!((&edited.body["customers"], &edited.body["kept"]), (&json!(1), &json!([])));
-    let kept = put("?keep_existing=true", 2, 70).await.expect(200);
-    assert_eq!(kept.body["customers"], 0);
-    assert_eq!(kept.body["kept"], json!([{ "revision": 2, "customers": 1 }]));
+    assert_eq!((&edited.body["customers"], &edited.body["pinned"]), (&json!(1), &json!([])));
+    let pinned = put("?keep_existing=true", 2, 70).await.expect(200);
+    assert_eq!(pinned.body["customers"], 0);
+    assert_eq!(pinned.body["pinned"], json!([{ "revision": 2, "customers": 1 }]));
     put("?keep_existing=true", 2, 80).await.problem(412, "stale");
     let list = plane.by(&ada, "GET", "assignments?customer=acme").send().await.expect(200);
-    assert_eq!(list.body["data"][0]["kept_revision"], 2);
+    assert_eq!(list.body["data"][0]["pinned_revision"], 2);
     assert_eq!(list.text("/data/0/note"), "signed in May");
 
     let revert = plane.by(&ada, "POST", &format!("{path}/revert")).json(&json!({ "revision": 1 }));
     let reverted = revert.send().await.expect(200);
     assert_eq!(reverted.body["rules"][0]["limits"][0]["limit"], 50);
-    assert_eq!(reverted.body["kept"], kept.body["kept"]);
+    assert_eq!(reverted.body["pinned"], pinned.body["pinned"]);
     let revisions = plane.by(&ada, "GET", &format!("{path}/revisions")).send().await.expect(200);
     assert_eq!(revisions.body["data"].as_array().map(Vec::len), Some(4));
 

@@ -1,7 +1,9 @@
 //! The override that applies to a subject, its expiry, and the counters that it uses.
 
 use super::*;
+use crate::customers::{Assignment, customer_key};
 use crate::draft::{OnStoreFailure, RuleDraft};
+use crate::id::PlanId;
 use crate::limit::Limit;
 
 const NOW: Timestamp = Timestamp::from_millis(1_763_726_400_000);
@@ -179,4 +181,46 @@ fn limits_of_an_override_count_on_with_the_rules_counters_where_the_algorithm_is
         let same_slot = second.iter().filter(|(other, _)| other == slot);
         assert!(same_slot.clone().all(|(_, other)| other == kind), "{first:?} {second:?}");
     }
+}
+
+#[test]
+fn plan_of_the_customer_applies_where_no_override_does_and_is_found_again_by_its_number() {
+    let rule = rule(&["user", "org"]);
+    let plan = |pinned_revision| PlanRef { plan: PlanId::from_u128(700), pinned_revision };
+    let limits = |limit| {
+        let effect = EffectDraft::Limits(vec![fixed(limit)]);
+        Effect::parse(&effect, &rule, &mut Vec::new())
+    };
+    let effects =
+        vec![Active::of_plan(plan(0), limits(50)), Active::of_plan(plan(2), Effect::Deny)];
+    let on = |customer, pinned_revision| {
+        let until = Some(NOW.plus_ms(10));
+        Assignment::new(customer_key("org", customer), plan(pinned_revision), NOW, until)
+    };
+    let customers = Customers::new("org").with_changes(vec![on("acme", 0), on("globex", 2)]);
+    let own = draft(&[("user", "ada"), ("org", "acme")], EffectDraft::Allow);
+    let own = Override::parse(own, &rule).expect("valid");
+    let overrides = Overrides::build(&rule, [(OverrideId::from_u128(1), own, None)]).with_plans(
+        &rule,
+        &customers.into(),
+        effects,
+    );
+    let find = |user, org, ms| overrides.find(&rule, &[user, org], NOW.plus_ms(ms));
+    let source = |user, org, ms| find(user, org, ms).map(|active| active.source);
+    assert_eq!(source("ada", "acme", 0), Some(Source::Override(OverrideId::from_u128(1))));
+    assert_eq!(source("bob", "acme", 0), Some(Source::Plan(plan(0))));
+    assert_eq!(source("bob", "globex", 0), Some(Source::Plan(plan(2))));
+    assert_eq!(source("bob", "acme", 10), None, "the assignment has ended");
+    assert_eq!(source("bob", "initech", 0), None);
+
+    let Some(Effect::Limits(of_plan)) = find("bob", "acme", 0).map(|active| &active.effect) else {
+        panic!("limits")
+    };
+    assert_eq!(of_plan[0].slot, rule.limits()[1].slot, "used units stay used");
+    let subject = SubjectKey(9);
+    let number = overrides.number_of(subject, of_plan).expect("known");
+    let again = overrides.limits_of(subject, number).expect("limits");
+    assert!(Arc::ptr_eq(again, of_plan));
+    let (key, _) = overrides.find_keyed(&rule, &["bob", "acme"], NOW).expect("a plan");
+    assert_eq!(overrides.at(key, NOW).map(|active| active.source), Some(Source::Plan(plan(0))));
 }

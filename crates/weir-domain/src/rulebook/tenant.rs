@@ -26,11 +26,11 @@ pub struct TenantRules {
     namespaces: Vec<(Arc<str>, Arc<Namespace>)>,
     /// The profiles, by name.
     profiles: Vec<Arc<Profile>>,
-    /// What rules of several namespaces use.
+    /// The settings that rules of several namespaces use.
     shared: SharedSettings,
 }
 
-/// What rules of several namespaces use.
+/// The settings that rules of several namespaces use.
 #[derive(Debug, Clone, Default)]
 pub struct SharedSettings {
     /// The namespaces whose counters are spread, with or without rules.
@@ -158,7 +158,7 @@ impl TenantRules {
         Self { profiles, ..self }
     }
 
-    /// What rules of several namespaces use.
+    /// The settings that rules of several namespaces use.
     pub fn shared(&self) -> &SharedSettings {
         &self.shared
     }

@@ -187,7 +187,7 @@ fn override_of(row: ServedOverride) -> StoredOverride {
 }
 
 fn plan(row: ServedPlan) -> StoredPlan {
-    StoredPlan { id: row.id.to_string(), body: row.spec, kept: row.kept }
+    StoredPlan { id: row.id.to_string(), body: row.spec, pinned: row.pinned }
 }
 
 fn profile(row: ServedProfile) -> StoredProfile {

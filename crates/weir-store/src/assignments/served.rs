@@ -20,7 +20,7 @@ struct Row {
     tenant_id: Uuid,
     customer_key: Vec<u8>,
     plan_id: Uuid,
-    kept_revision: i64,
+    pinned_revision: i64,
     #[sqlx(rename = "starts_ms!")]
     starts_ms: i64,
     ends_ms: Option<i64>,
@@ -36,7 +36,7 @@ macro_rules! served_with {
                 a.tenant_id,
                 a.customer_key,
                 a.plan_id,
-                a.kept_revision,
+                a.pinned_revision,
                 (extract(epoch FROM a.starts_at) * 1000)::bigint AS \"starts_ms!\",
                 (extract(epoch FROM a.ends_at) * 1000)::bigint AS ends_ms
                 FROM "
@@ -96,7 +96,7 @@ fn served(row: Row) -> (TenantId, Assignment) {
     key.copy_from_slice(&row.customer_key[..16]);
     let plan = PlanRef {
         plan: PlanId::from_u128(row.plan_id.as_u128()),
-        kept_revision: u32::try_from(row.kept_revision).unwrap_or(u32::MAX),
+        pinned_revision: u32::try_from(row.pinned_revision).unwrap_or(u32::MAX),
     };
     let customer = SubjectKey(u128::from_be_bytes(key));
     let from = Timestamp::from_millis(row.starts_ms);

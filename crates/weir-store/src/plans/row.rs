@@ -10,15 +10,15 @@ pub struct PlanColumns {
     /// The name, unique in the tenant.
     pub name: String,
     /// The older revisions that some customers keep, as JSON.
-    pub kept: Value,
+    pub pinned: Value,
     /// The number of assignments that have not ended, by the revision that they keep. 0: the present one.
     pub customers: BTreeMap<u64, u64>,
 }
 
 impl PlanColumns {
-    pub(super) fn new(name: String, kept: Value, customers: Option<Value>) -> Self {
+    pub(super) fn new(name: String, pinned: Value, customers: Option<Value>) -> Self {
         let customers = customers.and_then(|customers| serde_json::from_value(customers).ok());
-        Self { name, kept, customers: customers.unwrap_or_default() }
+        Self { name, pinned, customers: customers.unwrap_or_default() }
     }
 }
 
@@ -31,19 +31,19 @@ macro_rules! query_plans {
                 "plans",
                 "concat_ws(' ', name, spec)",
                 r#"name,
-                kept,
+                pinned,
                 (
-                    SELECT jsonb_object_agg(a.kept_revision, a.customers)
+                    SELECT jsonb_object_agg(a.pinned_revision, a.customers)
                     FROM (
-                        SELECT n.kept_revision, count(*) AS customers
+                        SELECT n.pinned_revision, count(*) AS customers
                         FROM assignments n
                         WHERE n.tenant_id = plans.tenant_id AND n.plan_id = plans.id
                             AND (n.ends_at IS NULL OR n.ends_at > now())
-                        GROUP BY n.kept_revision
+                        GROUP BY n.pinned_revision
                     ) a
                 ) AS customers"#
             ),
-            |row| $crate::plans::row::PlanColumns::new(row.name, row.kept, row.customers),
+            |row| $crate::plans::row::PlanColumns::new(row.name, row.pinned, row.customers),
             $($statement)+
         )
     };

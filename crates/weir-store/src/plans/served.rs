@@ -16,18 +16,18 @@ pub struct ServedPlan {
     /// The body in the API's format, as text.
     pub spec: Box<str>,
     /// The older revisions that some customers keep, as text.
-    pub kept: Box<str>,
+    pub pinned: Box<str>,
 }
 
 served_rows!(
     "plans",
-    "r.kept::text AS \"kept!\",
+    "r.pinned::text AS \"pinned!\",
                         ",
-    { #[sqlx(rename = "kept!")] kept: String },
+    { #[sqlx(rename = "pinned!")] pinned: String },
     |row| ServedPlan {
         id: PlanId::from_u128(row.id.as_u128()),
         spec: row.spec.into(),
-        kept: row.kept.into(),
+        pinned: row.pinned.into(),
     },
     ServedPlan,
     PlanId

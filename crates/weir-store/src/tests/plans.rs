@@ -11,7 +11,7 @@ pub(super) fn plan(tenant_id: TenantId, name: &str) -> PlanWrite {
     PlanWrite {
         tenant_id,
         id: PlanId::new(NOW, next()),
-        body: PlanBody { name: name.to_owned(), spec, kept: json!([]) },
+        body: PlanBody { name: name.to_owned(), spec, pinned: json!([]) },
         managed_by: None,
         now: NOW,
     }
@@ -47,13 +47,13 @@ async fn plan_is_written_found_by_its_rules_and_counts_its_customers_by_revision
     let future = NOW.plus_ms(400 * 24 * 60 * 60 * 1_000);
     let customers = ["a", "b", "c"].map(|customer| assignment(customer, write.id, future));
     tx.assignments().insert_many(tenant_id, &customers[..2], NOW).await.unwrap();
-    assert_eq!(tx.assignments().keep_revision(tenant_id, write.id, 1).await.unwrap(), 2);
+    assert_eq!(tx.assignments().pin_revision(tenant_id, write.id, 1).await.unwrap(), 2);
     tx.assignments().insert_many(tenant_id, &customers[2..], NOW).await.unwrap();
-    let rules = json!([{ "namespace": "api", "rule": "kept" }]);
-    write.body.kept = json!([{ "revision": 1, "rules": rules }]);
+    let rules = json!([{ "namespace": "api", "rule": "pinned" }]);
+    write.body.pinned = json!([{ "revision": 1, "rules": rules }]);
     let row = tx.plans().update(&write, 1, &Actor::System).await.unwrap().unwrap();
     assert_eq!(row.customers, [(0, 1), (1, 2)].into());
-    assert_eq!(tx.plans().naming(tenant_id, "api", "kept").await.unwrap().len(), 1);
+    assert_eq!(tx.plans().naming(tenant_id, "api", "pinned").await.unwrap().len(), 1);
     assert_eq!(tx.assignments().count(tenant_id, NOW).await.unwrap(), 3);
     let filter = AssignmentFilter { plan_id: Some(write.id), ..AssignmentFilter::default() };
     let page = Page { limit: 2, after: None };
@@ -93,7 +93,7 @@ async fn plans_and_assignments_reach_the_gates() {
     let mut loaded: Vec<_> =
         changed.assignments.iter().map(|one| (one.from(), one.until(), one.plan())).collect();
     loaded.sort_by_key(|(from, ..)| *from);
-    let on = |plan| PlanRef { plan, kept_revision: 0 };
+    let on = |plan| PlanRef { plan, pinned_revision: 0 };
     assert_eq!(loaded, [(NOW, Some(end), on(unchanged)), (end, None, on(write.id))]);
 
     let mut tx = tenant_tx(&database.app, tenant_id).await;

@@ -11,8 +11,8 @@ use weir_domain::rulebook::ActiveRule;
 use weir_domain::subject::SubjectKey;
 use weir_domain::time::Timestamp;
 
-use super::{LeftOut, listed};
 use crate::plans::{PlanBody, PlanRule};
+use crate::problem::FieldProblem;
 
 /// A plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -22,7 +22,7 @@ pub struct StoredPlan {
     /// The JSON of the plan.
     pub body: Box<str>,
     /// The JSON of the older revisions that some customers keep.
-    pub kept: Box<str>,
+    pub pinned: Box<str>,
 }
 
 /// The assignment of a customer to a plan.
@@ -33,7 +33,7 @@ pub struct StoredAssignment {
     /// `plan_…`
     pub plan: String,
     /// The revision of the plan that the customer keeps. 0: the present one.
-    pub kept_revision: u32,
+    pub pinned_revision: u32,
     /// The first millisecond since the epoch.
     pub from_ms: i64,
     /// The millisecond since the epoch from which the assignment does not apply.
@@ -45,16 +45,16 @@ pub struct StoredAssignment {
 pub(super) struct CompiledPlan {
     pub(super) id: PlanId,
     pub(super) name: Arc<str>,
-    /// The rules of the present revision, as revision 0, and of those that are kept.
+    /// The rules of the present revision, as revision 0, and of those that are pinned.
     revisions: Vec<(u32, Vec<PlanRule>)>,
 }
 
 /// An older revision of a plan that some customers keep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct KeptRevision {
+pub struct PinnedRevision {
     /// The number of the revision.
     pub revision: u32,
-    /// What it says about rules.
+    /// Its rules.
     pub rules: Vec<PlanRule>,
 }
 
@@ -72,49 +72,43 @@ impl StoredPlan {
         rules.iter().map(Arc::as_ref).filter(is_named)
     }
 
-    /// What a revision of the plan says about a rule. 0: the present one.
-    pub fn rule(&self, kept_revision: u32, rule: &Rule) -> Option<PlanRule> {
+    /// The entry of a revision of the plan for a rule. 0: the present one.
+    pub fn rule(&self, pinned_revision: u32, rule: &Rule) -> Option<PlanRule> {
         let revisions = self.compile().ok()?.revisions.into_iter();
-        let (_, rules) = revisions.into_iter().find(|(revision, _)| *revision == kept_revision)?;
+        let (_, rules) =
+            revisions.into_iter().find(|(revision, _)| *revision == pinned_revision)?;
         rules.into_iter().find(|planned| planned.names(rule))
     }
 
     pub(super) fn compile(&self) -> Result<CompiledPlan, String> {
         let unreadable = |error: serde_json::Error| error.to_string();
         let body: PlanBody = serde_json::from_str(&self.body).map_err(unreadable)?;
-        let kept: Vec<KeptRevision> = serde_json::from_str(&self.kept).map_err(unreadable)?;
+        let pinned: Vec<PinnedRevision> = serde_json::from_str(&self.pinned).map_err(unreadable)?;
         let id = self.id.parse().map_err(|error| format!("{error}"))?;
-        let kept = kept.into_iter().map(|kept| (kept.revision, kept.rules));
-        let revisions = std::iter::once((0, body.rules)).chain(kept).collect();
+        let pinned = pinned.into_iter().map(|pinned| (pinned.revision, pinned.rules));
+        let revisions = std::iter::once((0, body.rules)).chain(pinned).collect();
         Ok(CompiledPlan { id, name: body.name.into(), revisions })
     }
 }
 
-/// What stored plans say about a rule. What cannot be read or does not fit the rule is left out.
+/// The effects of stored plans on a rule. Those that cannot be read or do not fit the rule are left out.
 pub fn plan_effects(plans: &[StoredPlan], rule: &Rule) -> Vec<Active> {
     let plans: Vec<_> = plans.iter().filter_map(|plan| plan.compile().ok()).collect();
-    effects(&plans, rule, &mut Vec::new())
+    effects(&plans, rule).into_iter().filter_map(|(_, effect)| effect.ok()).collect()
 }
 
-/// What the plans say about a rule. What does not fit the rule is left out.
+/// The effects of plans on a rule, with the problems of those that do not fit it.
 pub(super) fn effects(
     plans: &[CompiledPlan],
     rule: &Rule,
-    left_out: &mut Vec<LeftOut>,
-) -> Vec<Active> {
+) -> Vec<(PlanId, Result<Active, Vec<FieldProblem>>)> {
     let mut effects = Vec::new();
     for plan in plans {
-        for (kept_revision, rules) in &plan.revisions {
+        for (pinned_revision, rules) in &plan.revisions {
             let Some(planned) = rules.iter().find(|planned| planned.names(rule)) else { continue };
-            let plan_ref = PlanRef { plan: plan.id, kept_revision: *kept_revision };
-            match planned.effect(rule) {
-                Ok(effect) => effects.push(Active::of_plan(plan_ref, effect)),
-                Err(wrong) => left_out.push(LeftOut {
-                    id: plan.id.to_string(),
-                    rule_id: None,
-                    reason: listed(&wrong),
-                }),
-            }
+            let plan_ref = PlanRef { plan: plan.id, pinned_revision: *pinned_revision };
+            let effect = planned.effect(rule);
+            effects.push((plan.id, effect.map(|effect| Active::of_plan(plan_ref, effect))));
         }
     }
     effects
@@ -124,7 +118,7 @@ impl StoredAssignment {
     /// `None` if it cannot be read.
     pub(super) fn compile(&self) -> Option<Assignment> {
         let customer = SubjectKey(u128::from_str_radix(&self.customer, 16).ok()?);
-        let plan = PlanRef { plan: self.plan.parse().ok()?, kept_revision: self.kept_revision };
+        let plan = PlanRef { plan: self.plan.parse().ok()?, pinned_revision: self.pinned_revision };
         let until = self.until_ms.map(Timestamp::from_millis);
         Some(Assignment::new(customer, plan, Timestamp::from_millis(self.from_ms), until))
     }
@@ -136,7 +130,7 @@ impl From<Assignment> for StoredAssignment {
         Self {
             customer: assignment.customer().to_hex(),
             plan: plan.plan.to_string(),
-            kept_revision: plan.kept_revision,
+            pinned_revision: plan.pinned_revision,
             from_ms: assignment.from().as_millis(),
             until_ms: assignment.until().map(Timestamp::as_millis),
         }

@@ -258,14 +258,14 @@ impl History {
         let action = ["allow", "deny"][usize::try_from(self.below(2)).unwrap()];
         let rules = json!([{ "namespace": rule.namespace, "rule": rule.name, "action": action }]);
         let rules = if self.below(8) == 0 { json!("of a later release") } else { rules };
-        let mut kept = json!([]);
+        let mut pinned = json!([]);
         if let Some(before) = known.as_ref().filter(|_| self.random.is_multiple_of(2)) {
             let revision = before.revision;
-            tx.assignments().keep_revision(tenant, before.id, revision).await.unwrap();
-            kept = json!([{ "revision": revision, "rules": before.spec["rules"] }]);
+            tx.assignments().pin_revision(tenant, before.id, revision).await.unwrap();
+            pinned = json!([{ "revision": revision, "rules": before.spec["rules"] }]);
         }
         let id = PlanId::from_u128(self.unique());
-        let body = PlanBody { spec: json!({ "name": name, "rules": rules }), name, kept };
+        let body = PlanBody { spec: json!({ "name": name, "rules": rules }), name, pinned };
         let write = PlanWrite { tenant_id: tenant, id, body, managed_by: None, now: NOW };
         let Some(known) = known.filter(|_| self.below(3) > 0) else {
             tx.plans().insert(&write, &Actor::System).await.unwrap();
