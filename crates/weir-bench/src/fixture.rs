@@ -2,20 +2,22 @@
 //!
 //! The gate is a separate process, so that its processor time and memory can be measured.
 
+mod processes;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use reqwest::{Client, Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::process::Command;
-use weir_local::{Launch, Postgres, PostgresOptions, Redis, Relay, ScratchDir};
-use weir_local::{StopSignal, free_port, postgres_folder};
+use weir_local::{Redis, Relay, ScratchDir, free_port, postgres_folder};
 
-use crate::redis_servers::{RedisServers, Topology};
+use self::processes::{
+    DATABASE, STATE, Servers, ToRedis, migrate, secret, start_control, start_gate,
+};
+use crate::redis_servers::Topology;
 use crate::service::{POLL, Service};
 
 /// A running installation. Dropping it stops it and removes its data.
@@ -34,15 +36,6 @@ pub struct Fixture {
     to_redis: ToRedis,
     /// The address of the gate's rate limit service.
     rls: String,
-}
-
-/// The gate's way to Redis.
-#[derive(Debug, Default)]
-struct ToRedis {
-    /// Maximum time that the gate waits for Redis. `None` means the default.
-    budget_ms: Option<u64>,
-    /// Delays the bytes between the gate and Redis.
-    relay: Option<Relay>,
 }
 
 /// A tenant for one variant.
@@ -249,14 +242,8 @@ impl Fixture {
     pub async fn sql(&self, sql: &str) -> Result<String> {
         let psql = postgres_folder()?.join("psql");
         let output = Command::new(psql)
-            .args([
-                "-XqAt",
-                "-v",
-                "ON_ERROR_STOP=1",
-                "-c",
-                sql,
-                &self.servers.postgres.url(DATABASE),
-            ])
+            .args(["-XqAt", "-v", "ON_ERROR_STOP=1", "-c", sql])
+            .arg(self.servers.postgres.url(DATABASE))
             .output()
             .await
             .context("start psql")?;
@@ -299,98 +286,8 @@ impl Fixture {
     }
 }
 
-/// Postgres and Redis.
-#[derive(Debug)]
-struct Servers {
-    postgres: Postgres,
-    redis: RedisServers,
-}
-
-impl Servers {
-    fn start(topology: Topology, folder: &Path) -> Result<Self> {
-        let options = PostgresOptions { data_dir: folder.join("postgres"), durable: true };
-        let postgres = Postgres::start(options).context("start Postgres")?;
-        postgres.create_database(DATABASE).context("create the database")?;
-        Ok(Self { postgres, redis: RedisServers::start(topology, folder)? })
-    }
-
-    /// The settings of a plane, with the login of that plane.
-    fn with_settings(&self, launch: Launch, login: &str) -> Launch {
-        launch
-            .env("WEIR_DATABASE_URL", self.postgres.url_as(DATABASE, login, PASSWORD))
-            .env("WEIR_REDIS_URL", self.redis.url())
-            .env("WEIR_LOG", "warn")
-            .stop_by(StopSignal::Interrupt, Duration::from_secs(30))
-    }
-}
-
-async fn migrate(weir: &Path, servers: &Servers) -> Result<()> {
-    let mut command = Command::new(weir);
-    command
-        .arg("migrate")
-        .env("WEIR_DATABASE_URL", servers.postgres.url(DATABASE))
-        .env("WEIR_CONTROL_DATABASE_PASSWORD", PASSWORD)
-        .env("WEIR_GATE_DATABASE_PASSWORD", PASSWORD);
-    let output = command.output().await.context("start weir migrate")?;
-    ensure!(output.status.success(), "migrate: {}", String::from_utf8_lossy(&output.stderr));
-    Ok(())
-}
-
-async fn start_control(weir: &Path, folder: &Path, servers: &Servers) -> Result<Service> {
-    let key = secret()?;
-    let start = |address: &str, launch: Launch| {
-        servers
-            .with_settings(launch, "weir_control_login")
-            .args(["serve", "--roles", "control", "--signup", "open", "--control-addr", address])
-            .env("WEIR_JWT_KEY", key)
-            .env("WEIR_DRAIN_MS", "0")
-    };
-    Service::start(weir, &folder.join("control.log"), start)
-        .await
-        .context("start the control plane")
-}
-
-/// Starts a gate with production settings, except for its way to Redis.
-async fn start_gate(
-    weir: &Path,
-    folder: &Path,
-    servers: &Servers,
-    to_redis: &ToRedis,
-    rls: &str,
-) -> Result<Service> {
-    let start = |address: &str, launch: Launch| {
-        let mut launch = servers
-            .with_settings(launch, "weir_gate_login")
-            .args(["serve", "--roles", "gate", "--gate-addr", address])
-            .env("WEIR_STATE_DIR", folder.join(STATE))
-            .env("WEIR_RLS_ADDR", rls)
-            .env("WEIR_DRAIN_MS", "0");
-        if let Some(budget_ms) = to_redis.budget_ms {
-            launch = launch.env("WEIR_REDIS_BUDGET_MS", budget_ms.to_string());
-        }
-        if let Some(relay) = &to_redis.relay {
-            let password = servers.redis.primaries().first().map_or("", Redis::password);
-            let url = format!("redis://:{password}@127.0.0.1:{}", relay.port());
-            launch = launch.env("WEIR_REDIS_URL", url);
-        }
-        launch
-    };
-    Service::start(weir, &folder.join("gate.log"), start).await.context("start the gate")
-}
-
-/// 32 random bytes, in base64.
-fn secret() -> Result<String> {
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).context("read randomness")?;
-    Ok(STANDARD.encode(bytes))
-}
-
 fn text(value: &Value, field: &str) -> Result<String> {
     value[field].as_str().map(str::to_owned).with_context(|| format!("no {field} in {value}"))
 }
 
-/// The folder of the gate's snapshot.
-const STATE: &str = "state";
-const DATABASE: &str = "weir";
-const PASSWORD: &str = "the-logins-of-a-bench";
 const SERVED_LIMIT: Duration = Duration::from_mins(2);
