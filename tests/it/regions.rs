@@ -1,6 +1,7 @@
 //! Two regions, each with a Redis and gates of its own, and one Postgres. A relay between them can cut the way.
 
-use std::net::IpAddr;
+mod faults;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,7 +12,7 @@ use tokio::task::JoinSet;
 use weir_local::{Redis, RedisOptions, Relay, free_port};
 
 use crate::harness::{
-    GateSettings, Http, PATIENT_MS, Server, Stack, Tenant, seconds, send, send_signal, until, weir,
+    GateSettings, Http, PATIENT_MS, Server, Stack, Tenant, seconds, send, until, weir,
 };
 
 /// The gates of both regions. The home is `eu`; `us` asks it through the relay.
@@ -279,144 +280,6 @@ async fn reset_ends_the_units_that_a_gate_of_another_region_leased() {
         let remaining = answer.body["data"][0]["limits"][0]["remaining"].as_u64().expect("units");
         assert!(remaining <= 10_000 - eu - us, "{remaining} after {eu} and {us}");
         remaining == 10_000 - eu - us
-    })
-    .await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn region_that_is_cut_off_recovers_alone_and_promotion_begins_with_unused_counters() {
-    let regions = Regions::start().await;
-    let tenant = Tenant::sign_up(&regions.stack).await;
-    let rule = |namespace: &str, policy: &str| {
-        json!({ "namespace": namespace, "name": "all", "count_by": ["user"], "reach": "world", "on_store_failure": policy,
-            "limits": [{ "algorithm": "fixed_window", "limit": 50, "window_ms": YEAR_MS }] })
-    };
-    tenant.rule(&rule("denies", "deny")).await;
-    let version = tenant.rule(&rule("allows", "allow")).await.version;
-    regions.settled(&tenant, version, "allows").await;
-    let degraded = async |namespace: &str| {
-        let reply = tenant.ask(&regions.us, "/check", &check(namespace, &json!({}))).await;
-        let degraded = reply.body["degraded"].as_str().map(str::to_owned);
-        (reply.allowed(), degraded)
-    };
-    assert_eq!(degraded("allows").await, (true, None));
-    let machine = IpAddr::from([127, 0, 0, 1]);
-    regions.way.isolate(machine);
-    until(seconds(10), "the cut is noticed", async || {
-        degraded("denies").await == (false, Some("deny".to_owned()))
-    })
-    .await;
-    assert_eq!(degraded("allows").await, (true, Some("allow".to_owned())));
-    let home = tenant.ask(&regions.eu, "/check", &check("denies", &json!({}))).await;
-    assert!(home.allowed() && home.body["degraded"].is_null(), "the home decides: {}", home.body);
-    regions.way.rejoin();
-    until(seconds(20), "the home answers again", async || degraded("denies").await == (true, None))
-        .await;
-    promote(&regions, &tenant).await;
-}
-
-/// Makes the other region the home while a limit is used up.
-async fn promote(regions: &Regions, tenant: &Tenant<'_>) {
-    let rule = json!({ "namespace": "api", "name": "all", "count_by": ["user"], "reach": "world",
-        "on_store_failure": "deny", "limits": [{ "algorithm": "fixed_window", "limit": 50, "window_ms": YEAR_MS }] });
-    let version = tenant.rule(&rule).await.version;
-    regions.settled(tenant, version, "api").await;
-    let both = [&regions.eu, &regions.us];
-    let [eu, us] = admitted(both, &tenant.key, "api", 40).await;
-    assert_eq!(eu + us, 50);
-    let listed = change(&regions.stack, &["regions", "promote", "us"]).expect("it is promoted");
-    assert!(listed.contains("* us") && listed.contains("  eu"), "{listed}");
-    let peek = check("api", &json!({ "mode": "peek" }));
-    until(seconds(20), "both regions use the new home", async || {
-        let [eu, us] = [
-            tenant.ask(both[0], "/check", &peek).await,
-            tenant.ask(both[1], "/check", &peek).await,
-        ];
-        [eu, us].iter().all(|peek| peek.body["limits"][0]["remaining"] == 49)
-    })
-    .await;
-    let [eu, us] = admitted(both, &tenant.key, "api", 40).await;
-    assert_eq!(eu + us, 50, "the limit once more, and no unit beyond");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn killed_gate_and_redis_of_the_home_and_a_home_that_does_not_learn_of_a_promotion() {
-    let regions = Regions::start().await;
-    let internal = free_port().expect("a free port");
-    let postgres = Relay::start(regions.stack.postgres.port()).expect("a relay");
-    let second = regions.stack.gate(GateSettings {
-        env: regions.stack.in_region("eu", &format!("127.0.0.1:{internal}")),
-        database_url: Some(regions.stack.through(&postgres, &regions.stack.gate_url())),
-        ..GateSettings::default()
-    });
-    regions.stack.until_ready(&second).await;
-    let gates = format!("http://127.0.0.1:{},http://127.0.0.1:{internal}", regions.way.port());
-    change(&regions.stack, &["regions", "add", "eu", "--gates", &gates]).expect("a second gate");
-    let tenant = Tenant::sign_up(&regions.stack).await;
-    let rule = |namespace: &str, reach: &str, consistency: &str, limit: u64| {
-        json!({ "namespace": namespace, "name": "all", "count_by": ["user"], "reach": reach,
-            "consistency": consistency, "on_store_failure": "deny",
-            "limits": [{ "algorithm": "fixed_window", "limit": limit, "window_ms": YEAR_MS }] })
-    };
-    tenant.rule(&rule("near", "region", "exact", 50)).await;
-    tenant.rule(&rule("leased", "world", "leased", 10_000)).await;
-    let version = tenant.rule(&rule("far", "world", "exact", 50)).await.version;
-    regions.settled(&tenant, version, "far").await;
-    tenant.settled_on(&second, version).await;
-    let decided = async |namespace: &str| {
-        let reply = tenant.ask(&regions.us, "/check", &check(namespace, &json!({}))).await;
-        (reply.allowed(), reply.body["degraded"].is_null())
-    };
-
-    // One gate of the home is cut off: the other one answers.
-    regions.way.isolate(IpAddr::from([127, 0, 0, 1]));
-    until(seconds(10), "the other gate of the home answers", async || {
-        decided("far").await == (true, true)
-    })
-    .await;
-    regions.way.rejoin();
-
-    // The home's Redis is away: its own rules of the region are not affected.
-    regions.stack.redis.pause().expect("it is paused");
-    until(seconds(10), "the home does not answer", async || decided("far").await == (false, false))
-        .await;
-    assert_eq!(decided("near").await, (true, true));
-    regions.stack.redis.resume().expect("it goes on");
-    until(seconds(20), "the home answers again", async || decided("far").await == (true, true))
-        .await;
-
-    // A gate outside the home is killed with leased units: at most 1 % of the limit is lost.
-    let [eu, us] = admitted([&regions.eu, &regions.us], &tenant.key, "leased", 200).await;
-    assert_eq!((eu, us), (200, 200));
-    send_signal(regions.us.pid(), "KILL");
-    until(seconds(10), "the gate ends", async || regions.us.exit_code().is_some()).await;
-    regions.us.start_again();
-    regions.stack.until_ready(&regions.us).await;
-    regions.settled(&tenant, version, "far").await;
-    let peek = check("leased", &json!({ "mode": "peek" }));
-    until(seconds(10), "units of other gates came back", async || {
-        let reply = tenant.ask(&regions.eu, "/check", &peek).await;
-        let left = reply.body["limits"][0]["remaining"].as_u64().expect("units") + 1;
-        assert!(left <= 9_600, "{left}");
-        left >= 9_500
-    })
-    .await;
-
-    // The former home learns nothing of a promotion while Postgres is away for it: it counts for its own callers.
-    postgres.isolate(IpAddr::from([127, 0, 0, 1]));
-    change(&regions.stack, &["regions", "promote", "us"]).expect("it is promoted");
-    let unused = check("far", &json!({ "mode": "peek" }));
-    until(seconds(20), "the new home has unused counters", async || {
-        let reply = tenant.ask(&regions.us, "/check", &unused).await;
-        reply.body["limits"][0]["remaining"] == 49
-    })
-    .await;
-    let [former, new] = admitted([&second, &regions.us], &tenant.key, "far", 60).await;
-    assert_eq!(new, 50, "the limit once more");
-    assert!(former < 50, "the counter of before goes on: {former}");
-    postgres.rejoin();
-    until(seconds(30), "the former home asks the new one", async || {
-        !tenant.ask(&second, "/check", &unused).await.allowed()
     })
     .await;
 }
