@@ -1,12 +1,16 @@
 //! A way that is cut, processes that are killed, and promotions.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::sync::{Arc, Mutex};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
+use tokio::task::JoinSet;
 use weir_local::{Relay, free_port};
 
 use super::{Regions, YEAR_MS, admitted, change, check};
-use crate::harness::{GateSettings, Tenant, seconds, send_signal, until};
+use crate::harness::{GateSettings, Http, Reply, Tenant, seconds, send_signal, until};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn region_that_is_cut_off_recovers_alone_and_promotion_begins_with_unused_counters() {
@@ -144,4 +148,100 @@ async fn killed_gate_and_redis_of_the_home_and_a_home_that_does_not_learn_of_a_p
         !tenant.ask(&second, "/check", &unused).await.allowed()
     })
     .await;
+}
+
+/// The answers of both gates, as callers see them.
+#[derive(Debug, Default)]
+struct Seen {
+    /// The admissions of each window, by namespace and the number of the window.
+    windows: BTreeMap<(&'static str, u64), u64>,
+    /// Admissions outside the home.
+    outside: u64,
+    /// Answers without the home, outside it.
+    degraded: u64,
+}
+
+const WINDOW_MS: u64 = 3_000;
+/// The consistencies, which name the rules, with the limit of each window.
+const WINDOWS: [(&str, u64); 2] = [("exact", 20), ("leased", 200)];
+
+impl Seen {
+    /// Adds an answer that arrived at this time, in milliseconds since the epoch.
+    fn add(&mut self, namespace: &'static str, is_home: bool, reply: &Reply, arrived_ms: u64) {
+        if !reply.body["degraded"].is_null() {
+            assert!(!is_home && !reply.allowed(), "{}", reply.body);
+            self.degraded += 1;
+        } else if reply.allowed() {
+            // The window ends this long after the decision, which was made while the caller waited. If that took as long as
+            // a window, the window is unknown.
+            let took_ms = u64::try_from(reply.took.as_millis()).expect("milliseconds");
+            if took_ms > WINDOW_MS - 100 {
+                return;
+            }
+            let left_ms = reply.body["limits"][0]["reset_after_ms"].as_u64().expect("the end");
+            let end_ms = arrived_ms - took_ms / 2 + left_ms;
+            let window = (end_ms + WINDOW_MS / 2) / WINDOW_MS;
+            *self.windows.entry((namespace, window)).or_default() += 1;
+            self.outside += u64::from(!is_home);
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "windows are aligned to the epoch")]
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is later than 1970");
+    u64::try_from(since.as_millis()).expect("milliseconds")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_window_exceeds_its_limit_while_the_way_is_cut_again_and_again() {
+    let regions = Regions::start().await;
+    let tenant = Tenant::sign_up(&regions.stack).await;
+    let mut version = 0;
+    for (namespace, limit) in WINDOWS {
+        let rule = json!({ "namespace": namespace, "name": "all", "count_by": ["user"], "reach": "world",
+            "consistency": namespace, "on_store_failure": "deny",
+            "limits": [{ "algorithm": "fixed_window", "limit": limit, "window_ms": WINDOW_MS }] });
+        version = tenant.rule(&rule).await.version;
+    }
+    regions.settled(&tenant, version, "leased").await;
+    let seen = Arc::new(Mutex::new(Seen::default()));
+    let lock = || seen.lock().expect("no caller panicked");
+    let mut callers = JoinSet::new();
+    for (namespace, _) in WINDOWS {
+        for (gate, is_home) in [(&regions.eu, true), (&regions.us, false)] {
+            let (url, key) = (format!("{}/check", gate.url), tenant.key.clone());
+            let (seen, body) = (Arc::clone(&seen), check(namespace, &json!({})));
+            callers.spawn(async move {
+                let http = Http::new();
+                loop {
+                    let reply = http.post(&url, &key, &body).await;
+                    seen.lock().expect("as above").add(namespace, is_home, &reply, now_ms());
+                }
+            });
+        }
+    }
+    for _ in 0..4 {
+        let outside = lock().outside;
+        until(seconds(30), "checks outside the home are admitted", async || {
+            lock().outside > outside + 5
+        })
+        .await;
+        regions.way.isolate(IpAddr::from([127, 0, 0, 1]));
+        let degraded = lock().degraded;
+        until(seconds(30), "the cut is noticed", async || lock().degraded > degraded + 5).await;
+        regions.way.rejoin();
+    }
+    // Each cut can lose the answer to a check that the home counted.
+    until(seconds(60), "a window admits all of its units", async || {
+        lock().windows.iter().any(|(window, admitted)| (window.0, *admitted) == WINDOWS[0])
+    })
+    .await;
+    callers.shutdown().await;
+    let seen = lock();
+    for (namespace, limit) in WINDOWS {
+        let of = seen.windows.iter().filter(|((of, _), _)| *of == namespace);
+        let most = of.map(|(_, admitted)| *admitted).max().expect("windows");
+        assert!(most <= limit, "{namespace}: {seen:?}");
+    }
 }
