@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn assignment_takes_at_most_64_bytes_and_applies_between_its_times() {
-        assert!(ASSIGNMENT_BYTES <= 64, "{ASSIGNMENT_BYTES}");
+        const { assert!(ASSIGNMENT_BYTES <= 64) };
         let next = on("acme", OTHER, 10, None);
         let customers =
             Customers::new("org").with_changes(vec![next, on("acme", PLAN, 0, Some(10))]);

@@ -112,7 +112,7 @@ impl Override {
     pub fn parse(draft: OverrideDraft, rule: &Rule) -> Result<Self, Vec<InvalidField>> {
         let mut wrong = Vec::new();
         let subject = subject(&draft.subject, rule, &mut wrong);
-        let effect = Effect::parse(&draft.effect, rule, &mut wrong);
+        let effect = Effect::parse(draft.effect, rule, &mut wrong);
         let starts_at = draft.starts_at;
         if wrong.is_empty() { Ok(Self { subject, effect, starts_at }) } else { Err(wrong) }
     }
@@ -137,7 +137,7 @@ impl Override {
 
 impl Effect {
     /// Checks an effect on a rule, and adds to `wrong` what is not valid.
-    pub fn parse(draft: &EffectDraft, rule: &Rule, wrong: &mut Vec<InvalidField>) -> Self {
+    pub fn parse(draft: EffectDraft, rule: &Rule, wrong: &mut Vec<InvalidField>) -> Self {
         let drafts = match draft {
             EffectDraft::Allow => return Self::Allow,
             EffectDraft::Deny => return Self::Deny,
@@ -147,7 +147,7 @@ impl Effect {
             let reason = format!("must hold from 1 to {LIMITS_PER_RULE_MAX} limits");
             wrong.push(InvalidField::new("limits", reason));
         }
-        let mut limits = parse_limits(drafts, "limits", wrong);
+        let mut limits = parse_limits(&drafts, "limits", wrong);
         let slots = carry_slots(rule.limits(), &limits, OWN_SLOTS_FROM);
         for ((limit, slot), at) in limits.iter_mut().zip(slots.taken).zip(0..) {
             let own = OWN_SLOTS_FROM + limit.algorithm.kind().number() * 16 + at;

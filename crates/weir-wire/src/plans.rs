@@ -198,7 +198,7 @@ impl PlanRule {
     pub fn effect(&self, rule: &Rule) -> Result<Effect, Vec<FieldProblem>> {
         let draft = effect_draft(self.limits.as_deref(), self.action)?;
         let mut wrong = Vec::new();
-        let effect = Effect::parse(&draft, rule, &mut wrong);
+        let effect = Effect::parse(draft, rule, &mut wrong);
         if wrong.is_empty() { Ok(effect) } else { Err(FieldProblem::list(wrong)) }
     }
 }

@@ -189,7 +189,7 @@ fn plan_of_the_customer_applies_where_no_override_does_and_is_found_again_by_its
     let plan = |pinned_revision| PlanRef { plan: PlanId::from_u128(700), pinned_revision };
     let limits = |limit| {
         let effect = EffectDraft::Limits(vec![fixed(limit)]);
-        Effect::parse(&effect, &rule, &mut Vec::new())
+        Effect::parse(effect, &rule, &mut Vec::new())
     };
     let effects =
         vec![Active::of_plan(plan(0), limits(50)), Active::of_plan(plan(2), Effect::Deny)];
