@@ -3,6 +3,7 @@
 //! The gate is a separate process, so that its processor time and memory can be measured.
 
 mod processes;
+mod regions;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ use weir_local::{Redis, Relay, ScratchDir, free_port, postgres_folder};
 use self::processes::{
     DATABASE, STATE, Servers, ToRedis, migrate, secret, start_control, start_gate,
 };
+pub use self::regions::Regions;
 use crate::redis_servers::Topology;
 use crate::service::{POLL, Service};
 
@@ -28,6 +30,8 @@ pub struct Fixture {
     /// The e-mail address and the password of the account that owns the tenants, as the body of a sign-in.
     login: Value,
     token: String,
+    /// The key of the control plane, in base64.
+    signing_key: String,
     // The fields are dropped in this order, which stops the processes in this order.
     gate: Service,
     control: Service,
@@ -79,7 +83,8 @@ impl Fixture {
         let start = move || Servers::start(topology, &folder);
         let servers = tokio::task::spawn_blocking(start).await??;
         migrate(weir, &servers).await?;
-        let control = start_control(weir, scratch.path(), &servers).await?;
+        let signing_key = secret()?;
+        let control = start_control(weir, scratch.path(), &servers, &signing_key).await?;
         let relay = round_trip.map(|round_trip| {
             let [redis] = servers.redis.primaries() else { bail!("Redis must be one server") };
             let relay = Relay::start(redis.port())?;
@@ -94,8 +99,19 @@ impl Fixture {
         let mut signup = login.clone();
         signup["tenant_name"] = json!("Bench");
         let (weir, token) = (weir.to_owned(), String::new());
-        let mut fixture =
-            Self { weir, client, login, token, gate, control, servers, scratch, to_redis, rls };
+        let mut fixture = Self {
+            weir,
+            client,
+            login,
+            token,
+            signing_key,
+            gate,
+            control,
+            servers,
+            scratch,
+            to_redis,
+            rls,
+        };
         fixture.token = text(&fixture.post("/auth/signup", &signup).await?, "access_token")?;
         Ok(fixture)
     }

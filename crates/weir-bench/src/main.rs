@@ -2,8 +2,8 @@
 //!
 //! Reading order: `variants` (what is compared), `compare` (rounds), `closed` and `steady` (the two
 //! kinds of load), `usage` (processor time), `report` (the table); `scale`, `fairness` and `writes`
-//! measure start-up with much data and the isolation of tenants, `distant` a slow way to Redis. `fixture` and `service` start
-//! the measured processes.
+//! measure start-up with much data and the isolation of tenants, `distant` a slow way to Redis, `regions` limits that hold in two
+//! regions. `fixture` and `service` start the measured processes.
 
 #![expect(clippy::print_stdout, reason = "a command-line tool talks to its user")]
 
@@ -16,6 +16,7 @@ mod grpc;
 mod numbers;
 mod plain;
 mod redis_servers;
+mod regions;
 mod report;
 mod scale;
 mod service;
@@ -35,6 +36,7 @@ async fn main() -> anyhow::Result<()> {
         Task::Fairness(args) => fairness::run(args).await,
         Task::Writes(args) => writes::run(args).await,
         Task::Distant(args) => distant::run(args).await,
+        Task::Regions(args) => regions::run(args).await,
         Task::Plain(args) => plain::run(args).await,
     }
 }
@@ -57,6 +59,8 @@ enum Task {
     Writes(writes::WritesArgs),
     /// Measures how many checks are degraded while Redis is some milliseconds away
     Distant(distant::DistantArgs),
+    /// Measures rules of all regions outside the home, and counts admissions while the way to it is cut
+    Regions(regions::RegionsArgs),
     /// Serves the plain limiter that Weir is compared with
     Plain(plain::PlainArgs),
 }

@@ -41,9 +41,14 @@ pub struct SteadyRun {
     pub unanswered: u64,
 }
 
-/// Sends requests to one variant at this rate.
+/// Sends requests for all subjects to one variant at this rate.
 pub async fn run(variant: &Variant, plan: Plan) -> Result<SteadyRun> {
-    let requests: Vec<Vec<u8>> = (1..=SUBJECTS).map(|subject| request(variant, subject)).collect();
+    run_for(variant, plan, SUBJECTS).await
+}
+
+/// Sends requests for this number of subjects.
+pub async fn run_for(variant: &Variant, plan: Plan, subjects: u32) -> Result<SteadyRun> {
+    let requests: Vec<Vec<u8>> = (1..=subjects).map(|subject| request(variant, subject)).collect();
     let (free, freed) = channel();
     let begun = Instant::now() + Duration::from_millis(50);
     let mut listeners = JoinSet::new();
@@ -129,7 +134,7 @@ impl Pacer {
         let line = &self.lines[at];
         line.due_us.store(micros(due), Ordering::Release);
         // As in the closed loop, the order of the subjects defeats caches.
-        let subject = u64::from(nth) * 7919 % u64::from(SUBJECTS);
+        let subject = u64::from(nth) * 7919 % u64::try_from(self.requests.len())?;
         let request = &self.requests[usize::try_from(subject)?];
         let sent = line.writer.try_write(request).context("send a request")?;
         anyhow::ensure!(sent == request.len(), "a request did not fit into an empty connection");
