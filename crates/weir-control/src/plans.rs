@@ -47,7 +47,7 @@ impl Authored for PlanSpec {
         if wrong.is_empty() { Ok(body) } else { Err(Problem::invalid(wrong)) }
     }
 
-    fn namespace(_: &PlanBody) -> &str {
+    fn namespace(_: &PlanBody) -> &'static str {
         ""
     }
 

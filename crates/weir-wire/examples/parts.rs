@@ -134,6 +134,9 @@ fn rulebook() -> Rulebook {
         overrides: Vec::new(),
         profiles: Vec::new(),
         spread: BTreeMap::new(),
+        customer_attribute: None,
+        plans: Vec::new(),
+        assignments: Vec::new(),
     };
     let (rules, left_out) = stored.compile();
     assert!(left_out.is_empty(), "all can be read: {left_out:?}");

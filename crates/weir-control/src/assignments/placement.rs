@@ -85,11 +85,14 @@ mod tests {
         }
     }
 
+    /// The start, the end, and the assignment that ends earlier, in milliseconds after `NOW`.
+    type Placed = (i64, Option<i64>, Option<(u128, i64)>);
+
     fn placed(
         before: &[AssignmentRow],
         from: Option<i64>,
         until: Option<i64>,
-    ) -> Result<(i64, Option<i64>, Option<(u128, i64)>), String> {
+    ) -> Result<Placed, String> {
         let time = |ms: Option<i64>| ms.map(|ms| DateTime(at(ms)));
         let body = AssignmentBody {
             customer: "acme".to_owned(),

@@ -53,7 +53,7 @@ impl Exceptions {
         });
         let customers = Arc::new(known.with_changes(assignments.collect()));
         let all = Page { limit: u32::MAX, after: None };
-        let plans = tx.plans().list(tenant_id, &all).await?.items.into_iter().map(stored).collect();
+        let plans = tx.plans().list(tenant_id, &all).await?.items.iter().map(stored).collect();
         Ok(Self { plans: Some((customers, plans)), ..self })
     }
 
@@ -75,7 +75,7 @@ impl Exceptions {
     }
 }
 
-fn stored(row: PlanRow) -> StoredPlan {
+fn stored(row: &PlanRow) -> StoredPlan {
     StoredPlan {
         id: row.id.to_string(),
         body: row.spec.to_string().into(),

@@ -90,12 +90,9 @@ async fn wrong_plans_are_refused_with_the_field_and_change_nothing() {
     let ada = plane.member("ada@example.com").await;
     let first = plane.by(&ada, "POST", "plans").json(&json!({ "name": "pro" }));
     first.send().await.problem(409, "conflict");
-    let (bob, _) = {
-        let bob = plane.member("bob@example.com").await;
-        let attribute = json!({ "customer_attribute": "org" });
-        plane.by(&bob, "PATCH", "").json(&attribute).send().await.expect(200);
-        (bob, ())
-    };
+    let bob = plane.member("bob@example.com").await;
+    let attribute = json!({ "customer_attribute": "org" });
+    plane.by(&bob, "PATCH", "").json(&attribute).send().await.expect(200);
     for (name, count_by) in [
         ("per-org", json!(["org"])),
         ("per-user", json!(["user"])),

@@ -64,7 +64,7 @@ pub(crate) async fn of_tenants(
     )
     .fetch_all(conn)
     .await?;
-    Ok(rows.into_iter().map(served).collect())
+    Ok(rows.iter().map(served).collect())
 }
 
 /// The statement that returns all assignments of the customers of whom one changed after version `since` of the rulebook. Those
@@ -87,10 +87,10 @@ pub(crate) fn changed_statement(since: i64) -> String {
 
 /// The rows that [`changed_statement`] returned.
 pub(crate) fn changed(answers: &mut Answers) -> Result<Vec<(TenantId, Assignment)>, StoreError> {
-    Ok(answers.rows::<Row>()?.into_iter().map(served).collect())
+    Ok(answers.rows::<Row>()?.iter().map(served).collect())
 }
 
-fn served(row: Row) -> (TenantId, Assignment) {
+fn served(row: &Row) -> (TenantId, Assignment) {
     let mut key = [0; 16];
     // A constraint of the table holds the length.
     key.copy_from_slice(&row.customer_key[..16]);
