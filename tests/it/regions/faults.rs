@@ -152,7 +152,7 @@ async fn killed_gate_and_redis_of_the_home_and_a_home_that_does_not_learn_of_a_p
 
 /// The answers of both gates, as callers see them.
 #[derive(Debug, Default)]
-struct Seen {
+struct Admissions {
     /// The admissions of each window, by namespace and the number of the window.
     windows: BTreeMap<(&'static str, u64), u64>,
     /// Admissions outside the home.
@@ -165,7 +165,7 @@ const WINDOW_MS: u64 = 3_000;
 /// The consistencies, which name the rules, with the limit of each window.
 const WINDOWS: [(&str, u64); 2] = [("exact", 20), ("leased", 200)];
 
-impl Seen {
+impl Admissions {
     /// Adds an answer that arrived at this time, in milliseconds since the epoch.
     fn add(&mut self, namespace: &'static str, is_home: bool, reply: &Reply, arrived_ms: u64) {
         if !reply.body["degraded"].is_null() {
@@ -205,7 +205,7 @@ async fn no_window_exceeds_its_limit_while_the_way_is_cut_again_and_again() {
         version = tenant.rule(&rule).await.version;
     }
     regions.settled(&tenant, version, "leased").await;
-    let seen = Arc::new(Mutex::new(Seen::default()));
+    let seen = Arc::new(Mutex::new(Admissions::default()));
     let lock = || seen.lock().expect("no caller panicked");
     let mut callers = JoinSet::new();
     for (namespace, _) in WINDOWS {
