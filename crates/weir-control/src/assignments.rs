@@ -183,8 +183,7 @@ async fn assign(
 ) -> Result<Vec<AssignmentId>, ControlError> {
     let tenant_id = change.caller.tenant_id;
     let attribute = customer_attribute(change).await?;
-    let plans = weir_store::Page { limit: u32::MAX, after: None };
-    let plans = change.tx.plans().list(tenant_id, &plans).await?.items;
+    let plans = change.tx.plans().served(tenant_id).await?;
     let plans: HashMap<String, PlanId> =
         plans.into_iter().map(|plan| (plan.id.to_string(), plan.id)).collect();
     let keys: Vec<_> = bodies.iter().map(|body| customer_key(&attribute, &body.customer)).collect();

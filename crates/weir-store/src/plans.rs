@@ -13,6 +13,7 @@ use crate::error::StoreError;
 use crate::message::statement;
 use crate::page::{Listing, Page};
 use crate::revisions::{RevisionRow, revised, revision_writes};
+use crate::served::TenantRange;
 use crate::specs::{Revised, Spec, SpecRow, SpecWrite, Specs, spec_statements};
 
 pub use row::PlanColumns;
@@ -168,6 +169,12 @@ impl Plans<'_> {
         .fetch_all(self.conn)
         .await?;
         Ok(rows)
+    }
+
+    /// Returns all plans of a tenant as gates load them, without the number of their customers, which takes long to count.
+    pub async fn served(self, tenant_id: TenantId) -> Result<Vec<ServedPlan>, StoreError> {
+        let plans = of_tenants(self.conn, TenantRange::only(tenant_id)).await?;
+        Ok(plans.into_iter().map(|(_, plan)| plan).collect())
     }
 
     /// Returns the number of plans of a tenant.

@@ -1,6 +1,9 @@
 //! The statements with which gates load a table of rules, overrides, profiles or plans.
 
 use uuid::Uuid;
+use weir_domain::id::TenantId;
+
+use crate::convert::uuid;
 
 /// Tenants by their ids.
 #[derive(Debug, Clone, Copy)]
@@ -9,6 +12,14 @@ pub(crate) struct TenantRange {
     pub(crate) after: Uuid,
     /// The greatest id of the range.
     pub(crate) until: Uuid,
+}
+
+impl TenantRange {
+    /// One tenant.
+    pub(crate) fn only(tenant_id: TenantId) -> Self {
+        let id = tenant_id.to_u128();
+        Self { after: uuid(id.saturating_sub(1)), until: uuid(id) }
+    }
 }
 
 /// Defines the loads of a table: its name, its columns beside the tenant, the id and the body, their types as Postgres returns

@@ -8,7 +8,7 @@ use weir_domain::overrides::Overrides;
 use weir_domain::rule::Rule;
 use weir_domain::time::Timestamp;
 use weir_http::problem::Problem;
-use weir_store::{OverrideRow, Page, PlanRow, Tx};
+use weir_store::{OverrideRow, ServedPlan, Tx};
 use weir_wire::plans::PlanRule;
 use weir_wire::stored::{StoredPlan, plan_effects};
 
@@ -52,8 +52,7 @@ impl Exceptions {
             Assignment::new(known.key_of(&row.customer), plan, row.starts_at, row.ends_at)
         });
         let customers = Arc::new(known.with_changes(assignments.collect()));
-        let all = Page { limit: u32::MAX, after: None };
-        let plans = tx.plans().list(tenant_id, &all).await?.items.iter().map(stored).collect();
+        let plans = tx.plans().served(tenant_id).await?.into_iter().map(stored).collect();
         Ok(Self { plans: Some((customers, plans)), ..self })
     }
 
@@ -75,10 +74,6 @@ impl Exceptions {
     }
 }
 
-fn stored(row: &PlanRow) -> StoredPlan {
-    StoredPlan {
-        id: row.id.to_string(),
-        body: row.spec.to_string().into(),
-        pinned: row.pinned.to_string().into(),
-    }
+fn stored(plan: ServedPlan) -> StoredPlan {
+    StoredPlan { id: plan.id.to_string(), body: plan.spec, pinned: plan.pinned }
 }
