@@ -4,13 +4,13 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use weir_http::problem::Problem;
-use weir_store::{ProfileSpec, RuleSpec};
+use weir_store::{PlanSpec, ProfileSpec, RuleSpec};
 use weir_wire::apply::{ApplyAnswer, ApplyBody};
 use weir_wire::problem::ErrorCode;
 
 use crate::actor::{By, Editor, InNamespaces};
 use crate::answers::{answer, to_value};
-use crate::apply::plan::{Plan, refuse_deletes_above};
+use crate::apply::plan::{Plan, Planned, refuse_deletes_above};
 use crate::change::Change;
 use crate::error::ControlError;
 use crate::input::{Input, Once};
@@ -21,13 +21,14 @@ mod comparison;
 mod execution;
 mod overrides;
 mod plan;
+mod plans;
 mod profiles;
 mod rules;
 
 /// The longest body: a thousand rules of a few kilobytes each.
 pub(crate) const APPLY_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// Apply the desired state of a set of rules, profiles, overrides and alerts: all of it, or nothing. With `dry_run`,
+/// Apply the desired state of a set of rules, profiles, plans, overrides and alerts: all of it, or nothing. With `dry_run`,
 /// answers what would change.
 ///
 /// An object belongs to the set that created it. Objects of other sets, and those that people made, are changed only with
@@ -53,6 +54,7 @@ pub(crate) async fn apply(
     for wanted in &body.profiles {
         caller.namespaces.admit(&wanted.profile.namespace)?;
     }
+    plans::checked(&caller, &body)?;
     overrides::checked(&body)?;
     for wanted in &body.overrides {
         caller.namespaces.admit(&wanted.namespace)?;
@@ -65,11 +67,16 @@ pub(crate) async fn apply(
     let plan = Plan::<RuleSpec>::new(&mut change, &body, rules).await?;
     let wanted = body.profiles.iter().map(|wanted| wanted.profile.clone()).collect();
     let profiles = Plan::<ProfileSpec>::new(&mut change, &body, wanted).await?;
+    let wanted = body.plans.iter().map(|wanted| wanted.plan.clone()).collect();
+    let mut plans = Plan::<PlanSpec>::new(&mut change, &body, wanted).await?;
     let mut done = ApplyAnswer::default();
     alerts::delete_before(&mut change, &body, &mut done).await?;
     overrides::delete_before(&mut change, &body, &plan, &mut done).await?;
+    // A deleted plan can name a rule that is deleted with it; a written one, a rule that is written with it.
+    PlanSpec::delete_rows(&mut change, std::mem::take(&mut plans.deletes), &mut done).await?;
     execution::execute(&control, &mut change, &body.set, plan, &mut done).await?;
     execution::execute(&control, &mut change, &body.set, profiles, &mut done).await?;
+    execution::execute(&control, &mut change, &body.set, plans, &mut done).await?;
     overrides::execute(&control, &mut change, &body, &mut done).await?;
     alerts::execute(&control, &mut change, &body, &mut done).await?;
     if !body.dry_run {

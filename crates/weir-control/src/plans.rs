@@ -18,7 +18,7 @@ use crate::answers::to_value;
 use crate::change::Change;
 use crate::error::ControlError;
 use crate::rule_service::CheckedRule;
-use crate::specs::{Authored, Kind};
+use crate::specs::{Authored, Kind, delete_stored};
 
 pub(crate) mod read;
 pub(crate) mod write;
@@ -138,6 +138,20 @@ async fn stored(
         return Err(Problem::invalid(wrong).into());
     }
     Ok(StoredBody { name: body.name.clone(), spec: to_value(body)?, pinned: to_value(&pinned)? })
+}
+
+/// Deletes a plan, if it still has the expected revision. Refuses one that customers are on, or will be.
+pub(crate) async fn delete_without_customers(
+    change: &mut Change,
+    row: &PlanRow,
+    expected: Option<u64>,
+) -> Result<(), ControlError> {
+    let customers: u64 = row.customers.values().sum();
+    if customers > 0 {
+        let detail = format!("{customers} assignments to the plan `{}` have not ended", row.name);
+        return Err(Problem::new(ErrorCode::Conflict, detail).into());
+    }
+    delete_stored::<PlanSpec>(change, row.id, expected).await
 }
 
 /// The problems of what a plan says about a rule.

@@ -17,6 +17,8 @@ pub(crate) const RULE: &str = "Rule";
 pub(crate) const GATEWAY: &str = "Gateway";
 /// The kind of a document that holds profiles of domains.
 pub(crate) const ENVOY_DOMAINS: &str = "EnvoyDomains";
+/// The kind of a document that holds a plan.
+pub(crate) const PLAN: &str = "Plan";
 /// The kind of a document that holds overrides of a rule.
 pub(crate) const OVERRIDES: &str = "Overrides";
 /// The kind of a document that holds an alert.

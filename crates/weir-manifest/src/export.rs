@@ -6,10 +6,11 @@ use serde_json::{Map, Value, json};
 use weir_domain::alert::{CHECKS_MIN, THRESHOLDS_PERCENT, WINDOW_S};
 use weir_domain::request::DEFAULT_NAMESPACE;
 use weir_wire::apply::{ApplyAlert, ApplyOverride};
+use weir_wire::plans::{PlanBody, PlanRule};
 use weir_wire::profiles::ProfileBody;
 use weir_wire::rules::RuleBody;
 
-use crate::document::{ALERT, API_VERSION, ENVOY_DOMAINS, OVERRIDES, RULE};
+use crate::document::{ALERT, API_VERSION, ENVOY_DOMAINS, OVERRIDES, PLAN, RULE};
 use crate::durations;
 use crate::profile_document::kind;
 
@@ -65,6 +66,38 @@ pub fn profile_manifest(profile: &ProfileBody) -> String {
         }
     }
     text
+}
+
+/// A plan as a document, with the line that begins it.
+pub fn plan_manifest(plan: &PlanBody) -> String {
+    let name = scalar(&plan.name.clone().into());
+    let mut text = format!(
+        "---\napiVersion: {API_VERSION}\nkind: {PLAN}\nmetadata: {{ name: {name} }}\n"
+    );
+    if plan.description.is_empty() && plan.rules.is_empty() {
+        text.push_str("spec: {}\n");
+        return text;
+    }
+    text.push_str("spec:\n");
+    if !plan.description.is_empty() {
+        let _ = writeln!(text, "  description: {}", scalar(&plan.description.clone().into()));
+    }
+    if !plan.rules.is_empty() {
+        text.push_str("  rules:\n");
+    }
+    for rule in &plan.rules {
+        let _ = writeln!(text, "    - {}", flow(&planned(rule)));
+    }
+    text
+}
+
+fn planned(rule: &PlanRule) -> Value {
+    let Ok(Value::Object(fields)) = serde_json::to_value(rule) else { return Value::Null };
+    let fields = fields.into_iter().map(|(field, value)| match value {
+        Value::Array(limits) => (field, limits.into_iter().map(limit).collect()),
+        value => (field, value),
+    });
+    fields.collect::<Map<_, _>>().into()
 }
 
 /// The overrides of one rule as a document, with the line that begins it.

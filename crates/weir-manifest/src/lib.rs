@@ -15,6 +15,7 @@ pub mod export;
 mod fields;
 mod objects;
 mod override_document;
+mod plan_document;
 mod profile_document;
 mod rule_document;
 pub mod rule_set;

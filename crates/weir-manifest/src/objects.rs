@@ -2,10 +2,11 @@
 
 use crate::alert_document::{self, AlertDocument};
 use crate::document::{
-    ALERT, API_VERSION, Document, ENVOY_DOMAINS, GATEWAY, Head, OVERRIDES, RULE, parse,
+    ALERT, API_VERSION, Document, ENVOY_DOMAINS, GATEWAY, Head, OVERRIDES, PLAN, RULE, parse,
 };
 use crate::fields::Fields;
 use crate::override_document::{self, OverrideDocument};
+use crate::plan_document::{self, PlanDocument};
 use crate::profile_document::{self, ProfileDocument};
 use crate::rule_document::{self, RuleDocument};
 use crate::yaml::{Misplaced, Node};
@@ -15,6 +16,7 @@ use crate::yaml::{Misplaced, Node};
 pub(crate) enum Objects {
     Rule(Box<RuleDocument>),
     Profiles(Vec<ProfileDocument>),
+    Plan(Box<PlanDocument>),
     Overrides(Vec<OverrideDocument>),
     Alert(Box<AlertDocument>),
 }
@@ -41,11 +43,12 @@ pub(crate) fn read(node: &Node) -> Result<Objects, Vec<Misplaced>> {
         RULE => rule_document::read(document).map(|rule| Objects::Rule(Box::new(rule))),
         GATEWAY => profile_document::gateway(document).map(|one| Objects::Profiles(vec![one])),
         ENVOY_DOMAINS => profile_document::domains(document).map(Objects::Profiles),
+        PLAN => plan_document::read(document).map(|plan| Objects::Plan(Box::new(plan))),
         OVERRIDES => override_document::read(document).map(Objects::Overrides),
         ALERT => alert_document::read(document).map(|alert| Objects::Alert(Box::new(alert))),
         _ => {
             let text = format!(
-                "`kind` must be `{RULE}`, `{GATEWAY}`, `{ENVOY_DOMAINS}`, `{OVERRIDES}` or `{ALERT}`"
+                "`kind` must be `{RULE}`, `{GATEWAY}`, `{ENVOY_DOMAINS}`, `{PLAN}`, `{OVERRIDES}` or `{ALERT}`"
             );
             Err(one(Misplaced::new(document.fields.position("kind"), text)))
         }

@@ -7,13 +7,14 @@ use weir_domain::alert::watchable;
 use weir_domain::{approximation, warnings};
 use weir_wire::alerts::AlertKind;
 use weir_wire::apply::{
-    APPLY_ALERTS_MAX, APPLY_OVERRIDES_MAX, APPLY_PROFILES_MAX, APPLY_RULES_MAX, ApplyAlert,
-    ApplyOverride, ApplyProfile, ApplyRule,
+    APPLY_ALERTS_MAX, APPLY_OVERRIDES_MAX, APPLY_PLANS_MAX, APPLY_PROFILES_MAX, APPLY_RULES_MAX,
+    ApplyAlert, ApplyOverride, ApplyPlan, ApplyProfile, ApplyRule,
 };
 
 use crate::alert_document::{self, AlertDocument};
 use crate::objects::{Objects, read};
 use crate::override_document::OverrideDocument;
+use crate::plan_document::{self, PlanDocument};
 use crate::profile_document::ProfileDocument;
 use crate::rule_document::{RuleDocument, path_in_document};
 use crate::yaml::{Misplaced, Position, documents};
@@ -49,6 +50,7 @@ impl fmt::Display for Finding {
 pub struct RuleSet {
     rules: Vec<(String, RuleDocument)>,
     profiles: Vec<(String, ProfileDocument)>,
+    plans: Vec<(String, PlanDocument)>,
     overrides: Vec<(String, OverrideDocument)>,
     alerts: Vec<(String, AlertDocument)>,
 }
@@ -89,6 +91,7 @@ impl RuleSet {
                 let in_file = |profile| (file.to_owned(), profile);
                 self.profiles.extend(profiles.into_iter().map(in_file));
             }
+            Objects::Plan(plan) => self.plans.push((file.to_owned(), *plan)),
             Objects::Overrides(overrides) => {
                 let in_file = |one| (file.to_owned(), one);
                 self.overrides.extend(overrides.into_iter().map(in_file));
@@ -113,6 +116,15 @@ impl RuleSet {
             renamed_from: document.renamed_from.clone(),
         });
         profiles.collect()
+    }
+
+    /// The plans as the server takes them.
+    pub fn plans(&self) -> Vec<ApplyPlan> {
+        let plans = self.plans.iter().map(|(_, document)| ApplyPlan {
+            plan: document.body.clone(),
+            renamed_from: document.renamed_from.clone(),
+        });
+        plans.collect()
     }
 
     /// The overrides as the server takes them.
@@ -169,6 +181,10 @@ impl RuleSet {
                 let (field, text) = inside("profile");
                 Some(self.in_profile(at, &field, text))
             }
+            "plans" if at < self.plans.len() => {
+                let (field, text) = inside("plan");
+                Some(self.in_plan(at, &field, text))
+            }
             "overrides" if at < self.overrides.len() => {
                 Some(self.in_override(at, rest, format!("`{rest}` {reason}")))
             }
@@ -189,6 +205,12 @@ impl RuleSet {
     fn in_profile(&self, at: usize, field: &str, text: String) -> Finding {
         let (file, document) = &self.profiles[at];
         let at = document.fields.position(&document.path(field));
+        Finding { file: file.clone(), at, text }
+    }
+
+    fn in_plan(&self, at: usize, field: &str, text: String) -> Finding {
+        let (file, document) = &self.plans[at];
+        let at = document.fields.position(&plan_document::path_in_document(field));
         Finding { file: file.clone(), at, text }
     }
 
@@ -257,6 +279,9 @@ impl RuleSet {
                 add("domain", domain.clone(), self.in_profile(at, "domain", String::new()));
             }
         }
+        for (at, (_, document)) in self.plans.iter().enumerate() {
+            add("plan", document.body.name.clone(), self.in_plan(at, "name", String::new()));
+        }
         for (at, (_, document)) in self.overrides.iter().enumerate() {
             let name = format!("{}/{}", document.body.namespace, document.body.name());
             add("override", name, self.in_override(at, "subject", String::new()));
@@ -275,12 +300,15 @@ impl RuleSet {
         let rules = rules.map(|text| self.in_rule(APPLY_RULES_MAX, "name", text));
         let profiles = over("profiles", self.profiles.len(), APPLY_PROFILES_MAX);
         let profiles = profiles.map(|text| self.in_profile(APPLY_PROFILES_MAX, "name", text));
+        let plans = over("plans", self.plans.len(), APPLY_PLANS_MAX);
+        let plans = plans.map(|text| self.in_plan(APPLY_PLANS_MAX, "name", text));
         let overrides = over("overrides", self.overrides.len(), APPLY_OVERRIDES_MAX);
         let overrides =
             overrides.map(|text| self.in_override(APPLY_OVERRIDES_MAX, "subject", text));
         let alerts = over("alerts", self.alerts.len(), APPLY_ALERTS_MAX);
         let alerts = alerts.map(|text| self.in_alert(APPLY_ALERTS_MAX, "name", text));
-        rules.into_iter().chain(profiles).chain(overrides).chain(alerts).collect()
+        let all = rules.into_iter().chain(profiles).chain(plans);
+        all.chain(overrides).chain(alerts).collect()
     }
 }
 

@@ -5,14 +5,15 @@ use utoipa::OpenApi;
 use weir_domain::rule::BLOCKS_MAX;
 use weir_wire::apply::{ApplyAlert, ApplyOverride};
 use weir_wire::bounds::schemas_with_bounds;
+use weir_wire::plans::PlanBody;
 use weir_wire::profiles::ProfileBody;
 use weir_wire::rules::RuleBody;
 
-use crate::document::{ALERT, API_VERSION, ENVOY_DOMAINS, GATEWAY, OVERRIDES, RULE};
+use crate::document::{ALERT, API_VERSION, ENVOY_DOMAINS, GATEWAY, OVERRIDES, PLAN, RULE};
 use crate::durations::LIMIT_FIELDS;
 
 #[derive(OpenApi)]
-#[openapi(components(schemas(RuleBody, ProfileBody, ApplyOverride, ApplyAlert)))]
+#[openapi(components(schemas(RuleBody, ProfileBody, PlanBody, ApplyOverride, ApplyAlert)))]
 struct Document;
 
 /// The fields of a profile that only one of a domain has.
@@ -29,6 +30,7 @@ pub fn schema() -> Value {
         rule(definitions),
         gateway(definitions),
         domains(definitions),
+        plan(definitions),
         overrides(definitions),
         alert(definitions),
     ];
@@ -135,6 +137,29 @@ fn domains(definitions: &mut Map<String, Value>) -> (&'static str, Value) {
         "items": { "$ref": "#/$defs/EnvoyDomain" },
     });
     (ENVOY_DOMAINS, json!({ "properties": { "spec": spec } }))
+}
+
+/// A plan: its name is in `metadata`.
+fn plan(definitions: &mut Map<String, Value>) -> (&'static str, Value) {
+    let mut spec = definitions.remove("PlanBody").unwrap_or_default();
+    let mut name = Value::Null;
+    if let Some(properties) = spec["properties"].as_object_mut() {
+        name = properties.remove("name").unwrap_or_default();
+    }
+    spec["required"] = json!([]);
+    definitions.insert(PLAN.to_owned(), spec);
+    let renamed =
+        renamed(&name, "The former name of the plan. It keeps its id, customers and revisions.");
+    let metadata = json!({
+        "type": "object",
+        "description": "The identity of the plan.",
+        "required": ["name"],
+        "properties": { "name": name, "renamed": renamed },
+        "additionalProperties": false,
+    });
+    let spec = json!({ "$ref": format!("#/$defs/{PLAN}") });
+    let properties = json!({ "metadata": metadata, "spec": spec });
+    (PLAN, json!({ "properties": properties, "required": ["metadata"] }))
 }
 
 /// The overrides of one rule, which `metadata` names: a list.
@@ -293,12 +318,12 @@ mod tests {
         assert_eq!(limits.len(), 8);
         let window = &limits[0]["properties"]["window"];
         assert_eq!(window["pattern"], "^[0-9]+(ms|s|m|h|d)$", "{:#}", limits[0]);
-        for kind in ["Rule", "Gateway", "Alert"] {
+        for kind in ["Rule", "Gateway", "Plan", "Alert"] {
             assert!(schema["$defs"][kind]["properties"].get("name").is_none(), "{kind}");
         }
         assert_eq!(
             schema["properties"]["kind"]["enum"],
-            json!(["Rule", "Gateway", "EnvoyDomains", "Overrides", "Alert"])
+            json!(["Rule", "Gateway", "EnvoyDomains", "Plan", "Overrides", "Alert"])
         );
         let domain = schema["$defs"]["EnvoyDomain"]["properties"].as_object().expect("fields");
         let mut fields: Vec<_> = domain.keys().map(String::as_str).collect();

@@ -1,4 +1,4 @@
-//! Rules as code: the wanted state of a set of rules, profiles, overrides and alerts, and the plan that leads to it.
+//! Rules as code: the wanted state of a set of rules, profiles, plans, overrides and alerts, and the plan that leads to it.
 
 use std::collections::BTreeMap;
 
@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::audit::AuditActor;
 use crate::limits::LimitBody;
 use crate::overrides::OverrideBody;
+use crate::plans::PlanBody;
 use crate::profiles::ProfileBody;
 use crate::rules::RuleBody;
 use crate::time::DateTime;
@@ -21,6 +22,8 @@ pub use alert::{ApplyAlert, WEBHOOK_CHARS_MAX};
 pub const APPLY_RULES_MAX: usize = 1_000;
 /// Most profiles of a set in one request. A tenant can have no more.
 pub const APPLY_PROFILES_MAX: usize = 100;
+/// Most plans of a set in one request. A tenant can have no more.
+pub const APPLY_PLANS_MAX: usize = 100;
 /// Most overrides of a set in one request.
 pub const APPLY_OVERRIDES_MAX: usize = 1_000;
 /// Most alerts of a set in one request. A tenant can have no more.
@@ -44,6 +47,9 @@ pub struct ApplyBody {
     /// The profiles, at most 100.
     #[serde(default)]
     pub profiles: Vec<ApplyProfile>,
+    /// The plans, at most 100. A key that is restricted to namespaces cannot apply plans.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plans: Vec<ApplyPlan>,
     /// The overrides, at most 1,000.
     #[serde(default)]
     pub overrides: Vec<ApplyOverride>,
@@ -87,6 +93,18 @@ pub struct ApplyProfile {
     /// The profile. Its name identifies it.
     pub profile: ProfileBody,
     /// The former name of the profile. The profile keeps its id and revisions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub renamed_from: Option<String>,
+}
+
+/// A desired plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ApplyPlan {
+    /// The plan. Its name identifies it.
+    pub plan: PlanBody,
+    /// The former name of the plan. The plan keeps its id, customers and revisions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub renamed_from: Option<String>,
 }
@@ -154,6 +172,8 @@ pub enum ObjectKind {
     Rule,
     /// A profile. The name identifies it.
     Profile,
+    /// A plan. The name identifies it.
+    Plan,
     /// An override. The rule and the subject identify it; the name holds both.
     Override,
     /// An alert. The set and the name identify it.
@@ -166,7 +186,7 @@ pub enum ObjectKind {
 pub struct ObjectName {
     /// The kind.
     pub kind: ObjectKind,
-    /// The namespace: of a profile, that of its checks; of an override, that of its rule; of an alert, that of its rule or of the
+    /// The namespace: empty of a plan; of a profile, that of its checks; of an override, that of its rule; of an alert, that of its rule or of the
     /// requests that it watches. Empty for an alert about all requests.
     pub namespace: String,
     /// The name: of an override, the rule and the subject, such as `login user=u-17`.
@@ -179,7 +199,7 @@ pub struct ObjectName {
 pub struct UpdatedObject {
     /// The kind.
     pub kind: ObjectKind,
-    /// `rule_…`, `profile_…`, `override_…` or `alert_…`
+    /// `rule_…`, `profile_…`, `plan_…`, `override_…` or `alert_…`
     pub id: String,
     /// The namespace.
     pub namespace: String,

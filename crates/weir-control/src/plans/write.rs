@@ -10,10 +10,9 @@ use weir_http::problem::Problem;
 use weir_store::PlanSpec;
 use weir_wire::audit::RevertBody;
 use weir_wire::plans::{PlanAnswer, PlanBody};
-use weir_wire::problem::ErrorCode;
 use weir_wire::stored::PinnedRevision;
 
-use super::{pinned, plan_answer, stored};
+use super::{delete_without_customers, pinned, plan_answer, stored};
 use crate::actor::{By, Editor};
 use crate::error::ControlError;
 use crate::etag::IfMatch;
@@ -115,12 +114,7 @@ pub(crate) async fn delete(
     let expected = if_match.optional()?;
     let mut change = control.change("plans.delete", caller, Once::not_stored()).await?;
     let row = specs::find::<PlanSpec>(&mut change.tx, &change.caller, id).await?;
-    let customers: u64 = row.customers.values().sum();
-    if customers > 0 {
-        let detail = format!("{customers} assignments to the plan have not ended");
-        return Err(Problem::new(ErrorCode::Conflict, detail).into());
-    }
-    specs::delete_stored::<PlanSpec>(&mut change, id, expected).await?;
+    delete_without_customers(&mut change, &row, expected).await?;
     change.done().await
 }
 

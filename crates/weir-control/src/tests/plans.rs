@@ -241,3 +241,45 @@ async fn tester_and_subject_show_the_limits_of_the_customers_plan() {
     let raised = plane.by(&ada, "POST", "subjects/raise").json(&raise).send().await.expect(201);
     assert_eq!(raised.body["limits"][0]["limit"], 100, "twice the limit of the plan");
 }
+
+#[tokio::test]
+async fn plans_are_applied_with_their_rules_and_pruned_before_them() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let attribute = json!({ "customer_attribute": "org" });
+    plane.by(&ada, "PATCH", "").json(&attribute).send().await.expect(200);
+    let apply = async |body: Value| plane.by(&ada, "POST", "apply").json(&body).send().await;
+    let rules = json!([{ "rule": rule("per-org", &json!(["org"])) }]);
+    let set = |plans: Value, more: Value| {
+        let mut body = json!({ "set": "billing", "rules": rules, "plans": plans });
+        body.as_object_mut().expect("an object").extend(more.as_object().expect("one").clone());
+        body
+    };
+    let missing = set(json!([{ "plan": plan("pro", "elsewhere", 50) }]), json!({}));
+    assert_eq!(apply(missing).await.refused_field(), "plans[0].plan.rules[0].rule");
+    let wanted = json!([{ "plan": plan("pro", "per-org", 50) }]);
+    let applied = apply(set(wanted.clone(), json!({}))).await.expect(200).body;
+    assert_eq!(applied["created"].as_array().map(Vec::len), Some(2));
+    assert_eq!(applied["created"][1], json!({ "kind": "plan", "namespace": "", "name": "pro" }));
+    let again = apply(set(wanted, json!({}))).await.expect(200).body;
+    assert_eq!(again["unchanged"], 2);
+    let stored = plane.by(&ada, "GET", "plans").send().await.expect(200);
+    assert_eq!(stored.text("/data/0/managed_by"), "billing");
+
+    let renamed =
+        json!([{ "plan": plan("business", "per-org", 60), "renamed_from": "pro" }]);
+    let changed = apply(set(renamed, json!({}))).await.expect(200).body;
+    assert_eq!(changed["updated"][0]["id"], stored.body["data"][0]["id"]);
+    let assign = json!({ "customer": "acme", "plan": stored.text("/data/0/id") });
+    let assigned = plane.by(&ada, "POST", "assignments").json(&assign).send().await.expect(201);
+    let nothing = json!({ "set": "billing", "rules": [], "plans": [], "prune": true,
+        "profiles": [], "overrides": [], "alerts": [] });
+    let other = json!({ "rule": rule("other", &json!(["org"])) });
+    let mut pruned = nothing;
+    pruned["rules"] = json!([other]);
+    apply(pruned.clone()).await.problem(409, "conflict");
+    let assignment = format!("assignments/{}", assigned.text("/id"));
+    plane.by(&ada, "DELETE", &assignment).send().await.expect(204);
+    let pruned = apply(pruned).await.expect(200).body;
+    assert_eq!(pruned["deleted"].as_array().map(Vec::len), Some(2), "the plan, then its rule");
+}

@@ -50,6 +50,41 @@ fn rule_without_limits_is_read_back() {
     assert_eq!(read(&manifest(&deny)), [deny]);
 }
 
+#[test]
+fn plan_is_written_on_few_lines_and_read_back() {
+    let plan = json!({
+        "name": "pro", "description": "For companies",
+        "rules": [
+            { "namespace": "api", "rule": "per-org",
+              "limits": [{ "algorithm": "fixed_window", "limit": 5, "window_ms": 60_000 }] },
+            { "namespace": "api", "rule": "exports", "action": "allow" },
+        ],
+    });
+    let plan: PlanBody = serde_json::from_value(plan).expect("a plan");
+    let text = plan_manifest(&plan);
+    let expected = "\
+---
+apiVersion: weir/v1
+kind: Plan
+metadata: { name: pro }
+spec:
+  description: \"For companies\"
+  rules:
+    - { namespace: api, rule: per-org, limits: [{ algorithm: fixed_window, limit: 5, window: 1m }] }
+    - { namespace: api, rule: exports, action: allow }
+";
+    assert_eq!(text, expected);
+    let file = |text: String| [SourceFile { name: "a.yaml".to_owned(), text }];
+    let set = RuleSet::read(&file(text.clone())).expect("valid");
+    assert_eq!(set.plans().iter().map(|wanted| &wanted.plan).collect::<Vec<_>>(), [&plan]);
+    let empty = PlanBody { description: String::new(), rules: Vec::new(), ..plan };
+    let set = RuleSet::read(&file(plan_manifest(&empty))).expect("valid");
+    assert_eq!(set.plans()[0].plan, empty);
+    let wrong = RuleSet::read(&file(text.replace("action: allow", "action: limit")));
+    let wrong = wrong.expect_err("an action without limits");
+    assert_eq!((wrong[0].at.line, wrong.len()), (9, 1), "{wrong:?}");
+}
+
 fn limits() -> impl Strategy<Value = Value> {
     let limit = 1..10_000_u64;
     let span = 1..31_622_400_000_u64;

@@ -12,6 +12,7 @@ use weir_wire::apply::{ApplyAnswer, ApplyBody};
 use weir_wire::overrides::OverrideAnswer;
 use weir_wire::page::Page;
 use weir_wire::problem::{ErrorCode, FieldProblem, ProblemBody};
+use weir_wire::plans::PlanAnswer;
 use weir_wire::profiles::ProfileAnswer;
 use weir_wire::replicas::Replicas;
 use weir_wire::rules::RuleAnswer;
@@ -139,6 +140,15 @@ impl Api {
     pub async fn profiles(&self) -> anyhow::Result<Vec<ProfileAnswer>> {
         let page: Page<ProfileAnswer> = self.get(&format!("/profiles?limit={PAGE}")).await?;
         Ok(page.data)
+    }
+
+    /// All plans, in the order of their names. `None` if the key is restricted to namespaces.
+    pub async fn plans(&self) -> anyhow::Result<Option<Vec<PlanAnswer>>> {
+        match self.ask::<Page<PlanAnswer>>(&format!("/plans?limit={PAGE}")).await? {
+            Ok(page) => Ok(Some(page.data)),
+            Err(problem) if problem.code == ErrorCode::Forbidden => Ok(None),
+            Err(problem) => bail!("{}", problem.detail),
+        }
     }
 
     /// All alerts and all webhooks. A tenant has fewer of each than a page holds. `None` if the key is restricted to namespaces.

@@ -7,7 +7,7 @@ use weir_wire::apply::{ApplyBody, DEFAULT_SET};
 use super::api::{Address, Applied};
 use super::files::FilesArgs;
 use super::outcome::Outcome;
-use super::output::{OutputArgs, numbers, print_valid, say};
+use super::output::{Numbers, OutputArgs, print_valid, say};
 use super::plan::print_refusal;
 
 #[derive(Debug, Args)]
@@ -30,12 +30,15 @@ pub async fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
     }
     print_valid(&args.output, &set.warnings(), &set.bounds())?;
     if !args.output.is_json() {
-        let rules = set.rules().len();
-        let profiles = set.profiles().len();
-        let overrides = set.overrides().len();
-        let alerts = set.alerts().len();
-        let verb = if rules + profiles + overrides + alerts == 1 { "is" } else { "are" };
-        say(&format!("{} {verb} valid", numbers(rules, profiles, overrides, alerts)))?;
+        let counts = Numbers {
+            rules: set.rules().len(),
+            profiles: set.profiles().len(),
+            plans: set.plans().len(),
+            overrides: set.overrides().len(),
+            alerts: set.alerts().len(),
+        };
+        let verb = if counts.total() == 1 { "is" } else { "are" };
+        say(&format!("{counts} {verb} valid"))?;
     }
     Ok(Outcome::Done)
 }
@@ -48,6 +51,7 @@ impl CheckArgs {
             set: DEFAULT_SET.to_owned(),
             rules: set.rules(),
             profiles: set.profiles(),
+            plans: set.plans(),
             overrides: set.overrides(),
             alerts: set.alerts(),
             prune: false,

@@ -1,4 +1,4 @@
-//! `weir export`: the rules, profiles, overrides and alerts of a tenant as files.
+//! `weir export`: the rules, profiles, plans, overrides and alerts of a tenant as files.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,16 +6,19 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::Args;
 use weir_domain::names;
-use weir_manifest::export::{alert_manifest, manifest, override_manifest, profile_manifest};
+use weir_manifest::export::{
+    alert_manifest, manifest, override_manifest, plan_manifest, profile_manifest,
+};
 use weir_wire::apply::{APPLY_OVERRIDES_MAX, ApplyAlert, ApplyOverride};
 use weir_wire::overrides::OverrideAnswer;
+use weir_wire::plans::PlanBody;
 use weir_wire::profiles::ProfileBody;
 use weir_wire::rules::{RuleAnswer, RuleBody};
 
 use super::api::{Address, Api};
 use super::folder::{Folder, safe};
 use super::outcome::Outcome;
-use super::output::{numbers, say, say_document, warn};
+use super::output::{Numbers, say, say_document, warn};
 
 mod alerts;
 
@@ -45,6 +48,7 @@ pub struct ExportArgs {
 pub struct Objects {
     pub rules: Vec<RuleBody>,
     pub profiles: Vec<ProfileBody>,
+    pub plans: Vec<PlanBody>,
     /// The overrides of each rule.
     pub overrides: Vec<Vec<ApplyOverride>>,
     pub alerts: Vec<ApplyAlert>,
@@ -66,7 +70,8 @@ pub async fn run(args: &ExportArgs) -> anyhow::Result<Outcome> {
         args.namespace.as_ref().is_none_or(|namespace| *namespace == profile.namespace)
     };
     let profiles = profiles.map(|answer| answer.profile).filter(|profile| of_namespace(profile));
-    let objects = Objects { rules, profiles: profiles.collect(), overrides, alerts };
+    let plans = args.plans(&api).await?;
+    let objects = Objects { rules, profiles: profiles.collect(), plans, overrides, alerts };
     write(&objects, args.dir.as_ref())?;
     Ok(Outcome::Done)
 }
@@ -75,6 +80,19 @@ impl ExportArgs {
     /// Whether objects of this owner are wanted.
     fn exports(&self, owner: Option<&String>) -> bool {
         self.set.is_none() || owner == self.set.as_ref()
+    }
+
+    /// The plans, in the order of their names. They are of no namespace.
+    async fn plans(&self, api: &Api) -> anyhow::Result<Vec<PlanBody>> {
+        if self.namespace.is_some() {
+            return Ok(Vec::new());
+        }
+        let Some(plans) = api.plans().await? else {
+            warn("plans are left out, because the key is restricted to namespaces");
+            return Ok(Vec::new());
+        };
+        let plans = plans.into_iter().filter(|plan| self.exports(plan.managed_by.as_ref()));
+        Ok(plans.map(|answer| answer.plan).collect())
     }
 
     /// The alerts, in the order of their names.
@@ -127,11 +145,12 @@ fn wanted(rule: &RuleBody, answer: OverrideAnswer) -> ApplyOverride {
 }
 
 /// Prints objects, or writes them into a folder: `<namespace>/<name>.yaml`, `<namespace>/<rule>.overrides.yaml`, `<name>.yaml` for
-/// a profile, and `tenant.alerts.yaml`.
+/// a profile, `<name>.plan.yaml`, and `tenant.alerts.yaml`.
 pub fn write(objects: &Objects, folder: Option<&PathBuf>) -> anyhow::Result<()> {
-    let Objects { rules, profiles, overrides, alerts } = objects;
+    let Objects { rules, profiles, plans, overrides, alerts } = objects;
     let Some(folder) = folder else {
         let manifests = rules.iter().map(manifest).chain(profiles.iter().map(profile_manifest));
+        let manifests = manifests.chain(plans.iter().map(plan_manifest));
         let overrides = overrides.iter().map(|of_rule| override_manifest(of_rule));
         let alerts = alerts.iter().map(alert_manifest);
         return say_document(&manifests.chain(overrides).chain(alerts).collect::<String>());
@@ -144,6 +163,10 @@ pub fn write(objects: &Objects, folder: Option<&PathBuf>) -> anyhow::Result<()> 
     for profile in profiles {
         folder.write(safe(names::rule, &profile.name)?, &profile_manifest(profile))?;
     }
+    for plan in plans {
+        let name = format!("{}.plan", safe(names::rule, &plan.name)?);
+        folder.write(&name, &plan_manifest(plan))?;
+    }
     for of_rule in overrides {
         let Some(first) = of_rule.first() else { continue };
         let name = format!("{}.overrides", safe(names::rule, &first.rule)?);
@@ -154,7 +177,12 @@ pub fn write(objects: &Objects, folder: Option<&PathBuf>) -> anyhow::Result<()> 
         let text: String = alerts.iter().map(alert_manifest).collect();
         folder.write("tenant.alerts", &text)?;
     }
-    let overrides = overrides.iter().map(Vec::len).sum();
-    let numbers = numbers(rules.len(), profiles.len(), overrides, alerts.len());
-    say(&format!("{numbers} written to {}", folder.path().display()))
+    let counts = Numbers {
+        rules: rules.len(),
+        profiles: profiles.len(),
+        plans: plans.len(),
+        overrides: overrides.iter().map(Vec::len).sum(),
+        alerts: alerts.len(),
+    };
+    say(&format!("{counts} written to {}", folder.path().display()))
 }

@@ -1,5 +1,6 @@
 //! Output of these commands: text with or without colours, JSON, Markdown.
 
+use std::fmt;
 use std::io::{IsTerminal as _, Write as _};
 
 use anyhow::Context as _;
@@ -142,19 +143,37 @@ fn finding(finding: &Finding) -> Value {
 }
 
 /// The numbers of objects: `3 rules`, `1 rule, 2 profiles and 1 alert`. Only rules are named if there are none.
-pub fn numbers(rules: usize, profiles: usize, overrides: usize, alerts: usize) -> String {
-    let counts = [
-        (rules, "rule", "rules"),
-        (profiles, "profile", "profiles"),
-        (overrides, "override", "overrides"),
-        (alerts, "alert", "alerts"),
-    ];
-    let is_named = |(at, (count, ..)): &(usize, (usize, &str, &str))| *at == 0 || *count > 0;
-    let named = counts.into_iter().enumerate().filter(is_named);
-    let mut parts: Vec<_> =
-        named.map(|(_, (count, one, many))| counted(count as u64, one, many)).collect();
-    match parts.pop() {
-        Some(last) if !parts.is_empty() => format!("{} and {last}", parts.join(", ")),
-        last => last.unwrap_or_default(),
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Numbers {
+    pub rules: usize,
+    pub profiles: usize,
+    pub plans: usize,
+    pub overrides: usize,
+    pub alerts: usize,
+}
+
+impl Numbers {
+    pub const fn total(self) -> usize {
+        self.rules + self.profiles + self.plans + self.overrides + self.alerts
+    }
+}
+
+impl fmt::Display for Numbers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counts = [
+            (self.rules, "rule", "rules"),
+            (self.profiles, "profile", "profiles"),
+            (self.plans, "plan", "plans"),
+            (self.overrides, "override", "overrides"),
+            (self.alerts, "alert", "alerts"),
+        ];
+        let is_named = |(at, (count, ..)): &(usize, (usize, &str, &str))| *at == 0 || *count > 0;
+        let named = counts.into_iter().enumerate().filter(is_named);
+        let mut parts: Vec<_> =
+            named.map(|(_, (count, one, many))| counted(count as u64, one, many)).collect();
+        match parts.pop() {
+            Some(last) if !parts.is_empty() => write!(f, "{} and {last}", parts.join(", ")),
+            last => f.write_str(&last.unwrap_or_default()),
+        }
     }
 }

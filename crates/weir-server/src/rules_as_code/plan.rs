@@ -54,6 +54,7 @@ impl PlanArgs {
             set: self.set.clone(),
             rules: set.rules(),
             profiles: set.profiles(),
+            plans: set.plans(),
             overrides: set.overrides(),
             alerts: set.alerts(),
             prune: self.prune,
@@ -125,6 +126,7 @@ fn label(kind: ObjectKind, namespace: &str, name: &str) -> String {
     match kind {
         ObjectKind::Rule => format!("{namespace}/{name}"),
         ObjectKind::Profile => format!("profile {name}"),
+        ObjectKind::Plan => format!("plan {name}"),
         ObjectKind::Override => format!("override {namespace}/{name}"),
         ObjectKind::Alert => format!("alert {name}"),
     }

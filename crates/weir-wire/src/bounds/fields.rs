@@ -25,7 +25,8 @@ use super::patterns::{
 };
 use crate::api_keys::KEY_NAMESPACES_MAX;
 use crate::apply::{
-    APPLY_ALERTS_MAX, APPLY_OVERRIDES_MAX, APPLY_PROFILES_MAX, APPLY_RULES_MAX, WEBHOOK_CHARS_MAX,
+    APPLY_ALERTS_MAX, APPLY_OVERRIDES_MAX, APPLY_PLANS_MAX, APPLY_PROFILES_MAX, APPLY_RULES_MAX,
+    WEBHOOK_CHARS_MAX,
 };
 use crate::check::BATCH_MAX;
 use crate::deferred::{NOT_AFTER_MS_MAX, NOT_AFTER_MS_MIN};
@@ -91,12 +92,14 @@ fn rule_fields() -> Vec<(&'static str, &'static str, Value)> {
         ("ApplyBody", "set", json!({ "pattern": RULE_NAME, "maxLength": 63 })),
         ("ApplyBody", "rules", json!({ "maxItems": APPLY_RULES_MAX })),
         ("ApplyBody", "profiles", json!({ "maxItems": APPLY_PROFILES_MAX })),
+        ("ApplyBody", "plans", json!({ "maxItems": APPLY_PLANS_MAX })),
         ("ApplyBody", "overrides", json!({ "maxItems": APPLY_OVERRIDES_MAX })),
         ("ApplyBody", "alerts", json!({ "maxItems": APPLY_ALERTS_MAX })),
         ("ApplyBody", "allow_deletes", json!({ "minimum": 0, "maximum": u32::MAX })),
         ("ApplyBody", "if_version", json!({ "minimum": 0, "maximum": i64::MAX })),
         ("ApplyRule", "renamed_from", json!({ "pattern": RULE_NAME, "maxLength": 63 })),
         ("ApplyProfile", "renamed_from", json!({ "pattern": RULE_NAME, "maxLength": 63 })),
+        ("ApplyPlan", "renamed_from", json!({ "pattern": RULE_NAME, "maxLength": 63 })),
         ("RevertBody", "revision", json!({ "minimum": 1, "maximum": i64::MAX })),
     ]
 }

@@ -1,0 +1,111 @@
+//! The wanted plans of a set: the checks that need no stored object, and their part of the plan of the apply.
+
+use std::collections::HashMap;
+
+use weir_domain::names;
+use weir_http::problem::Problem;
+use weir_store::{Page, PlanRow, PlanSpec};
+use weir_wire::apply::{APPLY_PLANS_MAX, ApplyAnswer, ApplyBody, ObjectKind, ObjectName};
+use weir_wire::plans::{PLANS_PER_TENANT_MAX, PlanBody};
+use weir_wire::problem::{ErrorCode, FieldProblem};
+
+use crate::actor::Caller;
+use crate::answers::to_value;
+use crate::apply::plan::{Planned, path};
+use crate::change::Change;
+use crate::error::ControlError;
+use crate::plans::delete_without_customers;
+
+/// Checks the plans of a request. The problems name the invalid fields.
+pub(super) fn checked(caller: &Caller, body: &ApplyBody) -> Result<(), Problem> {
+    if body.plans.is_empty() {
+        return Ok(());
+    }
+    if caller.namespaces.are_restricted() {
+        let detail = "the key is restricted to namespaces, and plans belong to none";
+        return Err(Problem::new(ErrorCode::Forbidden, detail));
+    }
+    if body.plans.len() > APPLY_PLANS_MAX {
+        let reason = format!("must hold at most {APPLY_PLANS_MAX} plans");
+        return Err(Problem::invalid_field("plans", reason));
+    }
+    let mut wrong = Vec::new();
+    let mut seen: HashMap<&str, usize> = HashMap::new();
+    for (at, wanted) in body.plans.iter().enumerate() {
+        let place = path::<PlanSpec>(at);
+        wrong.extend(wanted.plan.problems().into_iter().map(|field| {
+            FieldProblem::new(format!("{place}.{}", field.field), field.reason)
+        }));
+        if let Some(first) = seen.insert(&wanted.plan.name, at) {
+            let reason = format!("is the name of plans[{first}] too");
+            wrong.push(FieldProblem::new(format!("{place}.name"), reason));
+        }
+    }
+    for (at, wanted) in body.plans.iter().enumerate() {
+        let Some(former) = &wanted.renamed_from else { continue };
+        let field = format!("plans[{at}].renamed_from");
+        if let Err(reason) = names::rule(former) {
+            wrong.push(FieldProblem::new(field, reason));
+        } else if let Some(other) = seen.insert(former, at) {
+            let reason = format!("is the name of plans[{other}] too");
+            wrong.push(FieldProblem::new(field, reason));
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(Problem::invalid(wrong)) }
+}
+
+impl Planned for PlanSpec {
+    async fn stored(
+        change: &mut Change,
+        _: &[PlanBody],
+        _: &str,
+    ) -> Result<Vec<PlanRow>, ControlError> {
+        let most = u32::try_from(PLANS_PER_TENANT_MAX).unwrap_or(u32::MAX);
+        let page = Page { limit: most, after: None };
+        Ok(change.tx.plans().list(change.caller.tenant_id, &page).await?.items)
+    }
+
+    fn named(row: &PlanRow) -> ObjectName {
+        object(&row.name)
+    }
+
+    fn wanted(checked: &PlanBody) -> ObjectName {
+        object(&checked.name)
+    }
+
+    fn key(_: &str, name: &str) -> (String, String) {
+        (String::new(), name.to_owned())
+    }
+
+    fn former(body: &ApplyBody, at: usize) -> Option<&str> {
+        body.plans[at].renamed_from.as_deref()
+    }
+
+    fn body(checked: &PlanBody) -> &PlanBody {
+        checked
+    }
+
+    fn is_same(row: &PlanRow, checked: &PlanBody) -> Result<bool, Problem> {
+        Ok(row.spec == to_value(checked)?)
+    }
+
+    fn warnings(_: &PlanBody) -> Vec<String> {
+        Vec::new()
+    }
+
+    async fn delete_rows(
+        change: &mut Change,
+        rows: Vec<PlanRow>,
+        answer: &mut ApplyAnswer,
+    ) -> Result<(), ControlError> {
+        for row in rows {
+            delete_without_customers(change, &row, Some(row.revision)).await?;
+            answer.deleted.push(Self::named(&row));
+        }
+        Ok(())
+    }
+}
+
+fn object(name: &str) -> ObjectName {
+    ObjectName { kind: ObjectKind::Plan, namespace: String::new(), name: name.to_owned() }
+}
