@@ -33,6 +33,9 @@ pub struct ScaleArgs {
     /// Rules of the one large tenant; more than 9,900 leave no room for the changes
     #[arg(long, default_value_t = 9_900)]
     rules: u32,
+    /// Customers on a plan, of one tenant; 0 leaves them out
+    #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(..=1_000_000))]
+    customers: u32,
     /// Number of changes to measure
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=90))]
     changes: u32,
@@ -44,7 +47,9 @@ pub struct ScaleArgs {
 pub async fn run(args: ScaleArgs) -> Result<()> {
     let mut found = Vec::new();
     let tenants = args.tenants.iter().map(|count| Amount::Tenants(*count));
-    for what in [Amount::None].into_iter().chain(tenants).chain([Amount::Rules(args.rules)]) {
+    let customers = (args.customers > 0).then_some(Amount::Customers(args.customers));
+    let large = [Amount::Rules(args.rules)].into_iter().chain(customers);
+    for what in [Amount::None].into_iter().chain(tenants).chain(large) {
         let one = measure(&args, what).await.with_context(|| format!("measure {what:?}"))?;
         println!("{}", table::line(&one));
         found.push(one);
@@ -58,6 +63,7 @@ enum Amount {
     None,
     Tenants(u32),
     Rules(u32),
+    Customers(u32),
 }
 
 impl Amount {
@@ -66,6 +72,7 @@ impl Amount {
             Self::None => "one tenant with one rule".to_owned(),
             Self::Tenants(count) => format!("{count} tenants of 10 rules and a key"),
             Self::Rules(count) => format!("one tenant with {count} rules"),
+            Self::Customers(count) => format!("one tenant with {count} customers on a plan"),
         }
     }
 }
@@ -78,10 +85,14 @@ async fn measure(args: &ScaleArgs, amount: Amount) -> Result<Found> {
     hot["match"] = variants::route("/hot");
     fixture.rule(&tenant, &hot).await?;
     fixture.stop_gate()?;
+    let mut plan_id = None;
     match amount {
         Amount::None => {}
         Amount::Tenants(count) => fill::tenants(&fixture, count).await?,
         Amount::Rules(count) => fill::rules(&fixture, &tenant, count).await?,
+        Amount::Customers(count) => {
+            plan_id = Some(fill::customers(&fixture, &tenant, count).await?);
+        }
     }
     let start = fixture.start_gate(fixture.version().await?).await?;
     let resident = resident(fixture.pid())?;
@@ -91,7 +102,7 @@ async fn measure(args: &ScaleArgs, amount: Amount) -> Result<Found> {
     let quiet = steady::run(&variant, plan(args, length)).await?;
     let (changing, changes) = tokio::join!(
         steady::run(&variant, plan(args, length)),
-        follow(&fixture, &tenant, args.changes)
+        follow(&fixture, &tenant, plan_id.as_deref(), args.changes)
     );
     let (whole_ms, applied_ms) = changes?.into_iter().unzip();
     let title = amount.title();
@@ -106,9 +117,14 @@ fn plan(args: &ScaleArgs, length: Duration) -> Plan {
     Plan { per_second, connections: 16, warm_up: Duration::from_secs(1), length }
 }
 
-/// Creates rules one after the other. Returns the duration of each as a whole and from the answer of the control plane, in
-/// milliseconds.
-async fn follow(fixture: &Fixture, tenant: &Tenant, changes: u32) -> Result<Vec<(f64, f64)>> {
+/// Creates rules, or assigns customers to a plan, one after the other. Returns the duration of each as a whole and from the answer
+/// of the control plane, in milliseconds.
+async fn follow(
+    fixture: &Fixture,
+    tenant: &Tenant,
+    plan_id: Option<&str>,
+    changes: u32,
+) -> Result<Vec<(f64, f64)>> {
     let mut found = Vec::new();
     let mut turn = tokio::time::interval(PAUSE);
     for nth in 0..changes {
@@ -117,7 +133,15 @@ async fn follow(fixture: &Fixture, tenant: &Tenant, changes: u32) -> Result<Vec<
         // The changes need a namespace of their own, because a full namespace admits no more rules.
         rule["namespace"] = json!("changes");
         let asked = Instant::now();
-        let version = fixture.rule(tenant, &rule).await?;
+        let version = match plan_id {
+            None => fixture.rule(tenant, &rule).await?,
+            Some(plan) => {
+                let body = json!({ "customer": fill::customer(nth), "plan": plan });
+                let path = format!("/tenants/{}/assignments", tenant.id);
+                let made = fixture.post(&path, &body).await?;
+                made["rulebook_version"].as_u64().context("the version of the assignment")?
+            }
+        };
         let answered = Instant::now();
         fixture.until_served(version).await?;
         found.push((millis(asked.elapsed()), millis(answered.elapsed())));

@@ -1,6 +1,8 @@
 //! Fills the database in one change: one tenant or rule is created through the API and copied in SQL.
 
-use anyhow::Result;
+use anyhow::{Context as _, Result, ensure};
+use reqwest::Method;
+use serde_json::json;
 
 use crate::fixture::{Fixture, Tenant};
 use crate::variants;
@@ -59,4 +61,45 @@ pub async fn rules(fixture: &Fixture, tenant: &Tenant, count: u32) -> Result<()>
     cold["match"] = variants::route("/cold/0");
     fixture.rule(tenant, &cold).await?;
     fixture.copy_cold_rule(tenant, count.saturating_sub(2)).await
+}
+
+/// Puts customers on a plan that names the rule `hot`. Returns the id of the plan. The digests are those that the control plane
+/// writes: names have one length, which is a part of them.
+pub async fn customers(fixture: &Fixture, tenant: &Tenant, count: u32) -> Result<String> {
+    let path = format!("/tenants/{}", tenant.id);
+    let attribute = json!({ "customer_attribute": "user" });
+    let (status, answer) = fixture.send(Method::PATCH, &path, Some(&attribute)).await?;
+    ensure!(status.is_success(), "PATCH {path} answered {status}: {answer}");
+    let limits = [variants::bucket(2_000_000)];
+    let rules = json!([{ "namespace": "api", "rule": "hot", "limits": limits }]);
+    let plan = json!({ "name": "bench", "rules": rules });
+    let plan = fixture.post(&format!("{path}/plans"), &plan).await?;
+    let plan = plan["id"].as_str().context("the id of the plan")?.to_owned();
+    let name = &tenant.name;
+    fixture
+        .sql(&format!(
+            "BEGIN;
+            INSERT INTO tenant_ceilings (tenant_id, name, value)
+            SELECT id, 'assignments', 1000000 FROM tenants WHERE name = '{name}';
+            INSERT INTO assignments
+                (tenant_id, id, customer, customer_key, plan_id, starts_at, note, created_at)
+            SELECT t.id, gen_random_uuid(), c.name,
+                substr(sha256('\\x010400000000000000'::bytea || 'user'::bytea
+                    || '\\x0900000000000000'::bytea || c.name::bytea), 1, 16),
+                p.id, now() - interval '1 minute', '', now()
+            FROM tenants t
+                JOIN plans p ON p.tenant_id = t.id,
+                generate_series(0, {count} - 1) n,
+                LATERAL (SELECT 'c-' || lpad(n::text, 7, '0') AS name) c
+            WHERE t.name = '{name}';
+            COMMIT;
+            ANALYZE;"
+        ))
+        .await?;
+    Ok(plan)
+}
+
+/// The name of a customer.
+pub fn customer(nth: u32) -> String {
+    format!("c-{nth:07}")
 }
