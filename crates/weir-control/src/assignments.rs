@@ -244,7 +244,7 @@ async fn assign(
 }
 
 /// An assignment in JSON.
-fn assignment_answer(row: &AssignmentRow) -> AssignmentAnswer {
+pub(crate) fn assignment_answer(row: &AssignmentRow) -> AssignmentAnswer {
     AssignmentAnswer {
         id: row.id.to_string(),
         customer: row.customer.clone(),

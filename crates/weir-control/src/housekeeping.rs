@@ -120,6 +120,9 @@ async fn maintain(control: &ControlState, store: &Store, keep: bool) -> Result<(
         }
     }
     delete_old_counts(store).await?;
+    let mut tx = store.begin("housekeeping.fold_customer_days", Scope::Service).await?;
+    tx.customer_days().fold(retention.days_days).await?;
+    tx.commit().await?;
     let mut tx = store.begin("housekeeping.delete_old", Scope::Service).await?;
     tx.housekeeping().delete_old(retention).await?;
     tx.commit().await?;

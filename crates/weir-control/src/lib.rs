@@ -45,6 +45,7 @@ mod alerting;
 mod answers;
 mod change;
 mod csv;
+mod customers;
 mod days;
 mod deferred;
 mod error;

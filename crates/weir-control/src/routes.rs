@@ -7,9 +7,9 @@ use weir_http::json::BodyLimit;
 
 use crate::state::ControlState;
 use crate::{
-    alerts, api_keys, apply, assignments, audit, ceilings, deferred, health, invitations, me,
-    members, metrics, namespaces, operator, overrides, plans, profiles, replicas, rules, search,
-    sessions, simulate, stats, subjects, tenants, tester, views, webhooks,
+    alerts, api_keys, apply, assignments, audit, ceilings, customers, deferred, health,
+    invitations, me, members, metrics, namespaces, operator, overrides, plans, profiles, replicas,
+    rules, search, sessions, simulate, stats, subjects, tenants, tester, views, webhooks,
 };
 
 /// The operations below `/api/v1`.
@@ -140,6 +140,9 @@ fn plans() -> OpenApiRouter<ControlState> {
         .routes(routes!(assignments::list, assignments::create))
         .routes(routes!(assignments::delete))
         .routes(routes!(assignments::bulk).layer(Extension(BodyLimit(overrides::BULK_BYTES_MAX))))
+        .routes(routes!(customers::list))
+        .routes(routes!(customers::read))
+        .routes(routes!(customers::usage))
 }
 
 fn namespaces() -> OpenApiRouter<ControlState> {

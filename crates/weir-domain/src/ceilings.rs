@@ -29,6 +29,8 @@ pub enum Ceiling {
     StatisticsDays,
     /// Assignments of customers to plans that have not ended.
     Assignments,
+    /// Customers that are counted by name on one day; the smallest beyond are counted together.
+    CustomersPerDay,
 }
 
 /// A value for some ceilings; the others are not set.
@@ -46,7 +48,7 @@ pub struct InvalidCeiling {
 
 impl Ceiling {
     /// All ceilings, in the order of their declaration.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::ChecksPerSecond,
         Self::Rules,
         Self::LimitsPerCheck,
@@ -58,6 +60,7 @@ impl Ceiling {
         Self::WhatIfRuns,
         Self::StatisticsDays,
         Self::Assignments,
+        Self::CustomersPerDay,
     ];
 
     /// The name in JSON and in the database.
@@ -74,6 +77,7 @@ impl Ceiling {
             Self::WhatIfRuns => "what_if_runs",
             Self::StatisticsDays => "statistics_days",
             Self::Assignments => "assignments",
+            Self::CustomersPerDay => "customers_per_day",
         }
     }
 
@@ -96,6 +100,8 @@ impl Ceiling {
             Self::WhatIfRuns => 1,
             Self::StatisticsDays => 730,
             Self::Assignments => 100_000,
+            // `weir_customers_per_day` has the same number.
+            Self::CustomersPerDay => 10_000,
         }
     }
 
@@ -111,6 +117,7 @@ impl Ceiling {
             Self::WhatIfRuns => 2,
             Self::StatisticsDays => 3_650,
             Self::Assignments => 1_000_000,
+            Self::CustomersPerDay => 100_000,
         }
     }
 }

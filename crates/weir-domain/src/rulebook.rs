@@ -115,6 +115,12 @@ impl Rulebook {
         self.installation.is_home_elsewhere && rule.reach() == Reach::World
     }
 
+    /// The attribute that names the customers of a tenant, if it has one.
+    pub fn customer_attribute(&self, tenant: TenantId) -> Option<&str> {
+        let part = self.tenants.get(&tenant)?;
+        part.shared().customers.as_ref().map(|customers| customers.attribute())
+    }
+
     /// The rules of a tenant's namespace.
     pub fn rules(&self, tenant: TenantId, namespace: &str) -> &[Arc<ActiveRule>] {
         self.namespace(tenant, namespace).map_or(&[], |namespace| namespace.rules.as_slice())

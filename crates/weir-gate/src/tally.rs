@@ -5,6 +5,7 @@
 //! minute and writes these to Postgres.
 
 mod accumulator;
+mod customers;
 pub(crate) mod decision_export;
 mod event;
 mod key_uses;

@@ -71,9 +71,8 @@ pub fn profile_manifest(profile: &ProfileBody) -> String {
 /// A plan as a document, with the line that begins it.
 pub fn plan_manifest(plan: &PlanBody) -> String {
     let name = scalar(&plan.name.clone().into());
-    let mut text = format!(
-        "---\napiVersion: {API_VERSION}\nkind: {PLAN}\nmetadata: {{ name: {name} }}\n"
-    );
+    let mut text =
+        format!("---\napiVersion: {API_VERSION}\nkind: {PLAN}\nmetadata: {{ name: {name} }}\n");
     if plan.description.is_empty() && plan.rules.is_empty() {
         text.push_str("spec: {}\n");
         return text;

@@ -13,6 +13,7 @@ mod callers;
 mod ceilings;
 mod connection;
 mod convert;
+mod customer_days;
 mod deliveries;
 mod denials;
 mod error;
@@ -76,6 +77,7 @@ pub use audit::chain::{ChainBreak, ChainHead, ChainId, ChainReport};
 pub use audit::{Audit, AuditFilter, AuditLog, AuditRow, NewAudit};
 pub use callers::BegunChange;
 pub use ceilings::{Ceilings, TenantCeilings};
+pub use customer_days::{CustomerCounts, CustomerDay, CustomerDayRow, CustomerDays, CustomerRow};
 pub use deliveries::{
     Attempted, Deliveries, DeliveryRow, DeliveryState, Due, NewDelivery, Sending,
 };

@@ -13,6 +13,7 @@ use crate::audit_lines;
 use crate::ceilings::Ceilings;
 use crate::connection::{PooledConnection, State};
 use crate::convert::{unsigned, uuid};
+use crate::customer_days::CustomerDays;
 use crate::deliveries::Deliveries;
 use crate::denials::Denials;
 use crate::error::StoreError;
@@ -286,6 +287,11 @@ impl Tx {
     /// Assignments of customers to plans.
     pub fn assignments(&mut self) -> Assignments<'_> {
         Assignments::new(&mut self.inner)
+    }
+
+    /// Counts of customers by day.
+    pub fn customer_days(&mut self) -> CustomerDays<'_> {
+        CustomerDays::new(&mut self.inner)
     }
 
     /// Ceilings of tenants.

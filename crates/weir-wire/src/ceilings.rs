@@ -68,6 +68,8 @@ ceilings! {
     statistics_days = StatisticsDays up to 3_650,
     /// Assignments of customers to plans that have not ended.
     assignments = Assignments up to 1_000_000,
+    /// Customers that are counted by name on one day; the smallest beyond are counted together.
+    customers_per_day = CustomersPerDay up to 100_000,
 }
 
 /// The ceilings of a tenant.

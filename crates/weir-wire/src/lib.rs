@@ -12,6 +12,7 @@ pub mod ceilings;
 pub mod changes;
 pub mod check;
 pub mod counted;
+pub mod customers;
 pub mod deferred;
 #[cfg(feature = "openapi")]
 mod document;

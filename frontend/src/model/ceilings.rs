@@ -31,6 +31,7 @@ pub const fn label(ceiling: Ceiling) -> &'static str {
         Ceiling::WhatIfRuns => "Concurrent replays",
         Ceiling::StatisticsDays => "Days of statistics",
         Ceiling::Assignments => "Customers on plans",
+        Ceiling::CustomersPerDay => "Customers counted by name per day",
     }
 }
 

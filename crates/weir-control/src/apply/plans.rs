@@ -33,9 +33,13 @@ pub(super) fn checked(caller: &Caller, body: &ApplyBody) -> Result<(), Problem> 
     let mut seen: HashMap<&str, usize> = HashMap::new();
     for (at, wanted) in body.plans.iter().enumerate() {
         let place = path::<PlanSpec>(at);
-        wrong.extend(wanted.plan.problems().into_iter().map(|field| {
-            FieldProblem::new(format!("{place}.{}", field.field), field.reason)
-        }));
+        wrong.extend(
+            wanted
+                .plan
+                .problems()
+                .into_iter()
+                .map(|field| FieldProblem::new(format!("{place}.{}", field.field), field.reason)),
+        );
         if let Some(first) = seen.insert(&wanted.plan.name, at) {
             let reason = format!("is the name of plans[{first}] too");
             wrong.push(FieldProblem::new(format!("{place}.name"), reason));

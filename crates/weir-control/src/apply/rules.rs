@@ -27,8 +27,9 @@ const REPORTED_MAX: usize = 50;
 pub(super) fn checked(body: &ApplyBody) -> Result<Vec<CheckedRule>, Problem> {
     let count = body.rules.len();
     let others = [body.profiles.len(), body.plans.len(), body.overrides.len(), body.alerts.len()];
-    if count == 0 && others == [0; 3] {
-        let reason = "must hold a rule, unless `profiles`, `plans`, `overrides` or `alerts` has an object";
+    if count == 0 && others == [0; 4] {
+        let reason =
+            "must hold a rule, unless `profiles`, `plans`, `overrides` or `alerts` has an object";
         return Err(Problem::invalid_field("rules", reason));
     }
     if count > APPLY_RULES_MAX {

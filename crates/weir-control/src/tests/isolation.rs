@@ -155,6 +155,9 @@ fn proxying() -> BTreeMap<&'static str, For> {
         ("assignments_create", For::Members(Editor)),
         ("assignments_bulk", For::Members(Editor)),
         ("assignments_delete", For::Members(Editor)),
+        ("customers_list", For::Members(Viewer)),
+        ("customers_read", For::Members(Viewer)),
+        ("customers_usage", For::Members(Viewer)),
         ("namespaces_list", For::Members(Viewer)),
         ("namespaces_read", For::Members(Viewer)),
         ("namespaces_update", For::Members(Editor)),
@@ -430,6 +433,7 @@ pub(super) async fn ask(
         .replace("{profile}", &things.profile)
         .replace("{plan}", &things.plan)
         .replace("{assignment}", &things.assignment)
+        .replace("{customer}", "acme")
         .replace("{namespace}", "default")
         .replace("{user}", &things.user)
         .replace("{request_id}", &RequestId::from_u128(1).to_string())

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use weir_domain::id::{GateId, RuleId};
 use weir_domain::time::Timestamp;
+use weir_store::{CustomerCounts, CustomerDayRow, Flush, Scope};
 use weir_wire::time::DateTime;
 
 use super::support::{Member, Plane};
@@ -266,8 +268,7 @@ async fn plans_are_applied_with_their_rules_and_pruned_before_them() {
     let stored = plane.by(&ada, "GET", "plans").send().await.expect(200);
     assert_eq!(stored.text("/data/0/managed_by"), "billing");
 
-    let renamed =
-        json!([{ "plan": plan("business", "per-org", 60), "renamed_from": "pro" }]);
+    let renamed = json!([{ "plan": plan("business", "per-org", 60), "renamed_from": "pro" }]);
     let changed = apply(set(renamed, json!({}))).await.expect(200).body;
     assert_eq!(changed["updated"][0]["id"], stored.body["data"][0]["id"]);
     let assign = json!({ "customer": "acme", "plan": stored.text("/data/0/id") });
@@ -282,4 +283,91 @@ async fn plans_are_applied_with_their_rules_and_pruned_before_them() {
     plane.by(&ada, "DELETE", &assignment).send().await.expect(204);
     let pruned = apply(pruned).await.expect(200).body;
     assert_eq!(pruned["deleted"].as_array().map(Vec::len), Some(2), "the plan, then its rule");
+}
+
+#[tokio::test]
+async fn customers_are_listed_and_their_counts_are_given_by_day_and_rule() {
+    let plane = Plane::start().await;
+    let (ada, rule_id) = tenant(&plane).await;
+    let made = plane.by(&ada, "POST", "plans").json(&plan("pro", "per-org", 50)).send().await;
+    let plan_id = made.expect(201).text("/id");
+    for customer in ["acme", "a/b c"] {
+        let assign = json!({ "customer": customer, "plan": plan_id });
+        plane.by(&ada, "POST", "assignments").json(&assign).send().await.expect(201);
+    }
+    let rule: RuleId = rule_id.parse().expect("an id");
+    let today = crate::days::of(plane.control.clock.now());
+    let row = |customer: &str, day: i32, rule_id, allowed: u64, denied: u64| CustomerDayRow {
+        tenant_id: ada.tenant.parse().expect("an id"),
+        customer: customer.to_owned(),
+        day,
+        rule_id,
+        counts: CustomerCounts { allowed, denied, units: 2 * i64::try_from(allowed).expect("few") },
+    };
+    let gate_id = GateId::from_u128(7);
+    let flush = Flush {
+        gate_id,
+        boot_id: 1,
+        oldest_minute: plane.control.clock.now(),
+        age: Duration::ZERO,
+    };
+    let rows = [
+        row("acme", today - 1, None, 3, 0),
+        row("acme", today, None, 20, 22),
+        row("acme", today, Some(rule), 20, 22),
+        row("zeta", today, None, 1, 50),
+    ];
+    let mut tx = plane.database.gate.begin("tests", Scope::Gate(gate_id)).await.expect("begin");
+    tx.tallies().report(&flush).await.expect("reported");
+    assert!(tx.customer_days().count(1, 1, &rows).await.expect("counted"));
+    tx.commit().await.expect("committed");
+
+    let get = async |path: &str| plane.by(&ada, "GET", path).send().await;
+    let names = async |path: &str| {
+        let listed = get(path).await.expect(200);
+        let data = listed.body["data"].as_array().expect("a list").clone();
+        let names = data.iter().map(|entry| entry["customer"].as_str().expect("a name").to_owned());
+        (names.collect::<Vec<_>>(), listed.body["next_cursor"].as_str().map(str::to_owned))
+    };
+    let (first, cursor) = names("customers?limit=2").await;
+    assert_eq!(first, ["a/b c", "acme"]);
+    let next = format!("customers?limit=2&cursor={}", cursor.expect("another page"));
+    assert_eq!(names(&next).await, (vec!["zeta".to_owned()], None));
+    assert_eq!(names("customers?order=denied").await.0, ["zeta", "acme"]);
+    assert_eq!(names(&format!("customers?query=ac&plan={plan_id}")).await.0, ["acme"]);
+    for (field, path) in [
+        ("limit", "customers?limit=0"),
+        ("plan", "customers?plan=pro"),
+        ("plan", &format!("customers?order=denied&plan={plan_id}")),
+        ("cursor", "customers?cursor=x"),
+        ("from", "customers/acme/usage?from=2026-01-02&to=2026-01-01"),
+        ("from", "customers/acme/usage?from=2020-01-01&to=2026-01-01"),
+        ("to", "customers/acme/usage?to=today"),
+    ] {
+        assert_eq!(get(path).await.refused_field(), field, "{path}");
+    }
+
+    let acme = get("customers/acme").await.expect(200).body;
+    assert_eq!(acme["plan"], json!({ "id": plan_id, "name": "pro" }));
+    assert_eq!(acme["today"], json!({ "allowed": 20, "denied": 22, "units": 40 }));
+    assert_eq!(acme["assignments"][0]["plan"], plan_id.as_str());
+    let encoded = get("customers/a%2Fb%20c").await.expect(200).body;
+    assert_eq!((&encoded["customer"], &encoded["plan"]["name"]), (&json!("a/b c"), &json!("pro")));
+    let unknown = get("customers/nobody").await.expect(200).body;
+    assert_eq!((&unknown["plan"], &unknown["today"]["allowed"]), (&Value::Null, &json!(0)));
+
+    let days = |day: i32| crate::days::text(day);
+    let path = format!("customers/acme/usage?from={}&to={}&step=day", days(today - 1), days(today));
+    let usage = get(&path).await.expect(200).body;
+    assert_eq!(usage["complete"], true);
+    assert_eq!(usage["days"][0]["day"], days(today - 1));
+    assert_eq!((&usage["days"][0]["units"], &usage["days"][1]["units"]), (&json!(6), &json!(40)));
+    let of_rule = json!({ "rule_id": rule_id, "namespace": "api", "rule": "per-org",
+        "allowed": 20, "denied": 22, "units": 40 });
+    assert_eq!(usage["days"][1]["rules"], json!([of_rule]));
+    let table = plane.by(&ada, "GET", &format!("{path}&format=csv")).send().await;
+    let day = days(today);
+    let line = format!("{day},\"acme\",{rule_id},\"api\",\"per-org\",20,22,40");
+    let text = table.expect(200).body;
+    assert!(text.as_str().expect("a text").lines().any(|found| found == line), "{text}");
 }

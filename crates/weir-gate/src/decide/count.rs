@@ -100,6 +100,7 @@ pub(super) fn record(
         sample: sample.filter(|_| {
             !by_admission && matches!(operation, Operation::Consume | Operation::Refund)
         }),
+        customer_attribute: check.caller.book.customer_attribute(check.caller.tenant),
         requests: check.requests,
         origins: check.origins.as_deref().unwrap_or_default(),
         matched: &check.matched,

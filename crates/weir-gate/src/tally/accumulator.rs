@@ -13,6 +13,7 @@ use weir_store::{
 };
 
 use super::Tally;
+use super::customers::CustomerDays;
 use super::key_uses::KeyUses;
 use super::minute_counts::{Denial, MINUTE_MS, MinuteCounts, Shard, TallyKey, TenantCounts, floor};
 use super::sample_batch::SampleBatches;
@@ -44,6 +45,7 @@ pub(super) struct TallyAccumulator {
     sketches: HashMap<(TenantId, i64), (Sketch, bool)>,
     denials: VecDeque<DenialRow>,
     pub(super) samples: SampleBatches,
+    pub(super) customers: CustomerDays,
     keys: KeyUses,
     /// The checks since this was last taken.
     pub(super) traffic: TrafficCounts,
@@ -91,6 +93,7 @@ impl TallyAccumulator {
             sketches: HashMap::new(),
             denials: VecDeque::new(),
             samples: SampleBatches::default(),
+            customers: CustomerDays::default(),
             keys: KeyUses::default(),
             traffic: TrafficCounts::default(),
             namespaces: HashSet::new(),
@@ -236,6 +239,7 @@ impl TallyAccumulator {
                 self.count(key, minute_ms, counts, None);
             }
             self.add_subjects(tenant, minute_ms, counted);
+            self.customers.collect(tenant, minute.minute_ms, &mut counted.customers);
             for (&key, &count) in &counted.keys {
                 self.keys.add((tenant, key), count, now);
             }

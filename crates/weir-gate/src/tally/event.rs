@@ -29,6 +29,8 @@ pub(crate) struct DecisionEvent<'a> {
     pub(crate) known_namespace: bool,
     /// The plan by which the check is sampled for what-if runs. `None` means that it is not sampled.
     pub(crate) sample: Option<&'a Arc<SamplePlan>>,
+    /// The attribute that names the customer, of a tenant that counts its customers.
+    pub(crate) customer_attribute: Option<&'a str>,
     /// The requests that were decided together, mostly one.
     pub(crate) requests: &'a [Request],
     /// The requests that meet each rule, of several. Empty for one request.

@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use weir_domain::id::GateId;
 use weir_domain::time::Timestamp;
-use weir_store::{DropCount, TallyCounts, TallyRow};
+use weir_store::{CustomerCounts, CustomerDayRow, DropCount, TallyCounts, TallyRow};
+
+use super::customers::CustomerBatch;
 
 /// The most runs in the file; the oldest are dropped.
 const RUNS_MAX: usize = 16;
@@ -25,6 +27,7 @@ pub(super) struct Leftover {
     pub(super) boot_id: u128,
     pub(super) rows: Vec<TallyRow>,
     pub(super) unrecorded: Vec<DropCount>,
+    pub(super) customers: Vec<CustomerBatch>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -34,6 +37,20 @@ struct StoredRun {
     rows: Vec<StoredRow>,
     /// Minutes in milliseconds since 1970, and the number of decisions of each that were not recorded.
     unrecorded: Vec<(i64, u64)>,
+    /// Batches of counts of customers with their numbers; absent in files of earlier releases.
+    #[serde(default)]
+    customers: Vec<(u64, Vec<StoredCustomerDay>)>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct StoredCustomerDay {
+    tenant_id: String,
+    customer: String,
+    day: i32,
+    rule_id: Option<String>,
+    allowed: u64,
+    denied: u64,
+    units: i64,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -105,6 +122,7 @@ impl StoredRun {
             boot_id: run.boot_id.to_string(),
             rows: run.rows.iter().map(row).collect(),
             unrecorded: run.unrecorded.iter().map(minute).collect(),
+            customers: run.customers.iter().map(stored_batch).collect(),
         }
     }
 
@@ -138,8 +156,39 @@ impl StoredRun {
             boot_id: self.boot_id.parse().ok()?,
             rows: self.rows.into_iter().map(row).collect::<Option<_>>()?,
             unrecorded: self.unrecorded.into_iter().map(minute).collect(),
+            customers: self.customers.into_iter().map(restored_batch).collect::<Option<_>>()?,
         })
     }
+}
+
+fn stored_batch(batch: &CustomerBatch) -> (u64, Vec<StoredCustomerDay>) {
+    let rows = batch.rows.iter().map(|row| StoredCustomerDay {
+        tenant_id: row.tenant_id.to_string(),
+        customer: row.customer.clone(),
+        day: row.day,
+        rule_id: row.rule_id.map(|id| id.to_string()),
+        allowed: row.counts.allowed,
+        denied: row.counts.denied,
+        units: row.counts.units,
+    });
+    (batch.number, rows.collect())
+}
+
+fn restored_batch((number, rows): (u64, Vec<StoredCustomerDay>)) -> Option<CustomerBatch> {
+    let row = |row: StoredCustomerDay| {
+        let StoredCustomerDay { customer, day, allowed, denied, units, .. } = row;
+        Some(CustomerDayRow {
+            tenant_id: row.tenant_id.parse().ok()?,
+            customer,
+            day,
+            rule_id: match row.rule_id {
+                Some(id) => Some(id.parse().ok()?),
+                None => None,
+            },
+            counts: CustomerCounts { allowed, denied, units },
+        })
+    };
+    Some(CustomerBatch { number, rows: rows.into_iter().map(row).collect::<Option<_>>()? })
 }
 
 #[cfg(test)]
@@ -170,6 +219,16 @@ mod tests {
                 },
             }],
             unrecorded: vec![DropCount { minute: Timestamp::from_millis(60_000), dropped: 9 }],
+            customers: vec![CustomerBatch {
+                number: 3,
+                rows: vec![CustomerDayRow {
+                    tenant_id: weir_domain::id::TenantId::from_u128(1),
+                    customer: "acme".to_owned(),
+                    day: 20_000,
+                    rule_id: None,
+                    counts: CustomerCounts { allowed: 1, denied: 2, units: -3 },
+                }],
+            }],
         };
         let runs: Vec<_> = (0..20).map(run).collect();
         file.write(&runs).unwrap();

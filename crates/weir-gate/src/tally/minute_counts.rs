@@ -16,6 +16,7 @@ use weir_http::request_id::RequestId;
 use weir_store::{ALSO_DENIED_BY_MAX, DENIALS_PER_SECOND, DenialDetail, TallyCounts};
 use weir_wire::check::AnswerCode;
 
+use super::customers::{self, CustomersOfShard};
 use super::event::DecisionEvent;
 use super::rule_decision::{RuleDecision, decisions};
 use super::sample::Sample;
@@ -71,6 +72,7 @@ pub(super) struct TenantCounts {
     /// The size of the sampled checks.
     pub(super) sample_bytes: usize,
     pub(super) keys: FxHashMap<KeyId, KeyCount>,
+    pub(super) customers: CustomersOfShard,
 }
 
 /// The uses of a key.
@@ -144,6 +146,7 @@ impl MinuteCounts {
         if operation != Operation::Refund {
             tenant.count_unmatched(event, records);
         }
+        customers::count(&mut tenant.customers, event, &decisions);
         let requests = counts_of_namespace(&mut tenant.namespaces, event);
         if let Some(plan) = event.sample {
             let own = TENANT_SAMPLE_BYTES_MAX.saturating_sub(tenant.sample_bytes);
@@ -202,6 +205,7 @@ impl MinuteCounts {
             (tenant.unsketched, tenant.denial_count, tenant.sample_bytes) = (0, 0, 0);
             tenant.denials.clear();
             tenant.keys.clear();
+            tenant.customers.clear();
             tenant.unknown.clear();
         }
     }

@@ -45,7 +45,7 @@ pub struct RecorderSettings {
 const EVERY: Duration = Duration::from_secs(1);
 /// The busiest subjects are written in the first turn and in every n-th after it.
 const SKETCHES_EVERY: u32 = 10;
-/// Recorded checks are written every n-th turn.
+/// Recorded checks and the counts of customers are written every n-th turn.
 const SAMPLES_EVERY: u32 = 5;
 /// The most batches of recorded checks in one statement.
 const SAMPLES_PER_STATEMENT: usize = 100;
@@ -104,10 +104,11 @@ impl Recorder {
         let RecorderSettings { id: gate_id, boot_id, .. } = self.settings;
         let TallyBatch { rows, unrecorded, .. } =
             self.accumulator.batch(false, self.state.clock.now());
-        let count = rows.len();
+        let customers = self.accumulator.customers.take_all();
+        let count = rows.len() + customers.iter().map(|batch| batch.rows.len()).sum::<usize>();
         let mut runs = std::mem::take(&mut self.leftovers);
-        if !rows.is_empty() || !unrecorded.is_empty() {
-            runs.push(Leftover { gate_id, boot_id, rows, unrecorded });
+        if count > 0 || !unrecorded.is_empty() {
+            runs.push(Leftover { gate_id, boot_id, rows, unrecorded, customers });
         }
         match self.file.as_ref().map(|file| file.write(&runs)) {
             Some(Ok(())) => {
@@ -143,6 +144,9 @@ impl Recorder {
             tx.tallies().report(&flush).await?;
             tx.tallies().write(&flush, &run.rows).await?;
             tx.tallies().write_dropped(&flush, &run.unrecorded).await?;
+            for batch in &run.customers {
+                tx.customer_days().count(run.boot_id, batch.number, &batch.rows).await?;
+            }
             tx.commit().await?;
             self.leftovers.remove(0);
             if let Some(Err(error)) = self.file.as_ref().map(|file| file.write(&self.leftovers)) {
@@ -159,7 +163,8 @@ impl Recorder {
         self.state.meters.stats.collected(lost, self.accumulator.row_count());
         let traffic = std::mem::take(&mut self.accumulator.traffic);
         self.state.traffic.add(traffic, self.state.meters.decided_from_memory(), began);
-        if with_sketches || self.turns.is_multiple_of(SAMPLES_EVERY) {
+        let in_turn = with_sketches || self.turns.is_multiple_of(SAMPLES_EVERY);
+        if in_turn {
             self.accumulator.samples.cut(now);
         }
         let batch = self.accumulator.batch(with_sketches, now);
@@ -169,6 +174,9 @@ impl Recorder {
             Err(elapsed) => return Err(StoreError::Unavailable(Box::new(elapsed))),
         }
         self.accumulator.written(&batch, now);
+        if in_turn {
+            self.write_customers(began, deadline).await?;
+        }
         let left = deadline.saturating_sub(began.elapsed());
         self.write_samples(now, began, left).await?;
         let left = deadline.saturating_sub(began.elapsed());
@@ -213,6 +221,29 @@ impl Recorder {
             tx.keys().used(&batch.keys).await?;
             tx.keys().count_requests(&flush, &batch.key_hours).await?;
             tx.commit().await?;
+        }
+        Ok(())
+    }
+
+    /// Adds the counts of customers, batch by batch until the deadline.
+    async fn write_customers(
+        &mut self,
+        began: Instant,
+        deadline: Duration,
+    ) -> Result<(), StoreError> {
+        let RecorderSettings { id, boot_id, .. } = self.settings;
+        while let Some(batch) = self.accumulator.customers.batch() {
+            let writing = async {
+                let mut tx = self.store.begin("customers.count", Scope::Gate(id)).await?;
+                tx.customer_days().count(boot_id, batch.number, &batch.rows).await?;
+                tx.commit().await
+            };
+            let left = deadline.saturating_sub(began.elapsed());
+            match tokio::time::timeout(left, writing).await {
+                Ok(done) => done?,
+                Err(elapsed) => return Err(StoreError::Unavailable(Box::new(elapsed))),
+            }
+            self.accumulator.customers.written();
         }
         Ok(())
     }

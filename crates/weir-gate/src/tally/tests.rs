@@ -10,7 +10,7 @@ use weir_domain::rulebook::TenantRules;
 use weir_domain::time::Timestamp;
 use weir_domain::unmatched::{UNKNOWN_NAMESPACE_RULE, UNMATCHED_RULE, missing_attribute_rule};
 use weir_http::request_id::RequestIds;
-use weir_store::{DENIALS_PER_SECOND, SketchEntry, TallyCounts, TallyRow};
+use weir_store::{CustomerDayRow, DENIALS_PER_SECOND, SketchEntry, TallyCounts, TallyRow};
 use weir_wire::stored::{StoredRule, StoredTenant};
 
 use super::accumulator::{TallyAccumulator, TallyBatch};
@@ -103,6 +103,7 @@ impl Fixture {
             took: Duration::from_micros(90),
             known_namespace: true,
             sample: None,
+            customer_attribute: Some("user"),
             requests: std::slice::from_ref(&request),
             origins: &[],
             matched: &matched,
@@ -144,6 +145,7 @@ fn checks_beyond_the_tenants_ceiling_have_a_count_of_their_own() {
             took: Duration::from_micros(90),
             known_namespace: true,
             sample: None,
+            customer_attribute: None,
             requests: std::slice::from_ref(&request),
             origins: &[],
             matched: &Matched::Charged(Vec::new()),
@@ -176,6 +178,7 @@ fn checks_that_no_rule_counts_are_counted_by_their_reason() {
             took: Duration::from_micros(90),
             known_namespace: known,
             sample: None,
+            customer_attribute: None,
             requests: std::slice::from_ref(&request),
             origins: &[],
             matched: &Matched::Unmatched(missing.map(str::to_owned)),
@@ -232,6 +235,17 @@ fn requests_and_rules_are_counted_in_their_minutes() {
     assert_eq!(batch.keys, [(fixture.tenant, KeyId::from_u128(2), at(60_002))]);
     let hours: Vec<_> = batch.key_hours.iter().map(|row| (row.hour, row.requests)).collect();
     assert_eq!(hours, [(at(0), 8)], "every kind of request");
+    let customers = accumulator.customers.batch().expect("customers were counted").rows.clone();
+    let of_customer = |customer: &str, rule: Option<u128>| {
+        let rule = rule.map(RuleId::from_u128);
+        let wanted = |row: &&CustomerDayRow| row.customer == customer && row.rule_id == rule;
+        let counts = customers.iter().find(wanted).map(|row| row.counts).unwrap_or_default();
+        (counts.allowed, counts.denied, counts.units)
+    };
+    assert_eq!(of_customer("ada", None), (4, 1, 3 + 9 - 1 + 1_000), "with a refund and a record");
+    assert_eq!(of_customer("ada", Some(10)), (4, 1, 3 + 9 - 1 + 1_000));
+    assert_eq!(of_customer("ada", Some(11)).1, 0, "denied in shadow mode");
+    assert_eq!((of_customer("eve", None), of_customer("eve", Some(12))), ((0, 1, 0), (0, 1, 0)));
     let traffic = accumulator.traffic;
     assert_eq!((traffic.checks, traffic.denied), (6, 2), "without refunds and records");
     assert_eq!(traffic.latencies.counts()[2], 6, "90 µs each");

@@ -7,12 +7,17 @@ use std::path::Path;
 use super::*;
 
 /// Each function, with a test of its guarantee.
-const FUNCTIONS: [(&str, &str); 67] = [
+const FUNCTIONS: [(&str, &str); 70] = [
     ("weir_audit_hash", "every_direct_change_breaks_the_chain_where_it_happened"),
     ("weir_chain_audit", "untouched_chains_of_all_logs_verify"),
+    ("weir_count_customers", "batch_is_added_once_and_those_of_all_gates_add_up"),
     ("weir_counted_rules", "busiest_rules_come_with_their_names_even_when_deleted"),
     ("weir_create_backup_login", "login_of_backups_reads_all_rows_and_writes_none"),
     ("weir_create_login", "login_with_more_privileges_than_its_plane_is_refused_in_every_role"),
+    (
+        "weir_customers_per_day",
+        "smallest_customers_beyond_the_ceiling_are_summed_without_their_names",
+    ),
     ("weir_delete_old_changes", "old_changes_are_deleted_unless_a_row_refers_to_them"),
     (
         "weir_delete_old_key_hours",
@@ -33,6 +38,10 @@ const FUNCTIONS: [(&str, &str); 67] = [
         "old_day_that_is_being_read_is_dropped_later_and_writers_do_not_queue_behind_it",
     ),
     ("weir_end_tokens", "changed_credentials_end_the_reset_and_the_sign_up_of_an_account"),
+    (
+        "weir_fold_customer_days",
+        "smallest_customers_beyond_the_ceiling_are_summed_without_their_names",
+    ),
     ("weir_forget_deliveries", "old_deliveries_and_firings_are_deleted_and_pending_ones_are_not"),
     ("weir_forget_firings", "old_deliveries_and_firings_are_deleted_and_pending_ones_are_not"),
     (

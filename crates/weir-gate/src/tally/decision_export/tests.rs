@@ -59,6 +59,7 @@ fn offer(export: &DecisionExport, times: usize) {
         took: Duration::from_micros(250),
         known_namespace: true,
         sample: None,
+        customer_attribute: None,
         requests: &requests,
         origins: &[],
         matched: &matched,
