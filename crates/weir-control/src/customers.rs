@@ -36,6 +36,7 @@ const ASSIGNMENTS_LISTED_MAX: u32 = 50;
 #[into_params(parameter_in = Query)]
 pub(crate) struct CustomersQuery {
     /// Only those whose names begin with this text.
+    #[param(max_length = 512)]
     query: Option<String>,
     /// Only those that are on this plan now: `plan_…`. Not with `order=denied`.
     plan: Option<String>,
@@ -69,18 +70,11 @@ pub(crate) struct CustomerUsageQuery {
     #[param(value_type = Option<String>, format = Date)]
     to: Option<String>,
     /// `day`, the only step.
-    #[param(inline, default = "day")]
-    step: Option<UsageStep>,
+    #[param(default = "day", pattern = "^day$")]
+    step: Option<String>,
     /// `csv`: a table; the same with `Accept: text/csv`.
     #[param(inline)]
     format: Option<TableFormat>,
-}
-
-/// The step of a customer's usage.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-enum UsageStep {
-    Day,
 }
 
 /// The customers that have assignments or counts, with their plans and the counts of today.
@@ -177,6 +171,9 @@ pub(crate) async fn usage(
     Query(query): Query<CustomerUsageQuery>,
 ) -> Result<Response, ControlError> {
     checked(&customer)?;
+    if query.step.is_some_and(|step| step != "day") {
+        return Err(Problem::invalid_field("step", "must be `day`").into());
+    }
     let last = days::parse("to", query.to.as_deref())?;
     let last = last.unwrap_or_else(|| days::of(control.clock.now()));
     let first = days::parse("from", query.from.as_deref())?;

@@ -192,7 +192,7 @@ async fn full_tenant(database: &TestDatabase, email: &str) -> (TenantId, RuleWri
     tx.idempotency().claim(&claim).await.unwrap();
     tx.idempotency().finish(&claim, 201, &json!({}));
     tx.commit().await.unwrap();
-    customer_days::count_one(&database.gate, tenant_id).await;
+    customer_days::count_one(database, tenant_id).await;
     tallies::write_one_of_each(&database.gate, tenant_id, rule.id).await;
     keys::count(&database.gate, &keys::flush(), &[keys::hour(&key, NOW, 1)]).await;
     let mut tx = database.app.begin("tests", Scope::User(owner)).await.unwrap();

@@ -31,7 +31,7 @@ enum Restricted {
 }
 
 /// The operations that concern the whole tenant.
-const OF_TENANT: [&str; 33] = [
+const OF_TENANT: [&str; 36] = [
     "plans_list",
     "plans_create",
     "plans_read",

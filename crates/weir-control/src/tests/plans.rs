@@ -296,7 +296,7 @@ async fn customers_are_listed_and_their_counts_are_given_by_day_and_rule() {
         plane.by(&ada, "POST", "assignments").json(&assign).send().await.expect(201);
     }
     let rule: RuleId = rule_id.parse().expect("an id");
-    let today = crate::days::of(plane.control.clock.now());
+    let today = crate::days::of(plane.state.clock.now());
     let row = |customer: &str, day: i32, rule_id, allowed: u64, denied: u64| CustomerDayRow {
         tenant_id: ada.tenant.parse().expect("an id"),
         customer: customer.to_owned(),
@@ -305,12 +305,8 @@ async fn customers_are_listed_and_their_counts_are_given_by_day_and_rule() {
         counts: CustomerCounts { allowed, denied, units: 2 * i64::try_from(allowed).expect("few") },
     };
     let gate_id = GateId::from_u128(7);
-    let flush = Flush {
-        gate_id,
-        boot_id: 1,
-        oldest_minute: plane.control.clock.now(),
-        age: Duration::ZERO,
-    };
+    let flush =
+        Flush { gate_id, boot_id: 1, oldest_minute: plane.state.clock.now(), age: Duration::ZERO };
     let rows = [
         row("acme", today - 1, None, 3, 0),
         row("acme", today, None, 20, 22),
@@ -343,6 +339,7 @@ async fn customers_are_listed_and_their_counts_are_given_by_day_and_rule() {
         ("from", "customers/acme/usage?from=2026-01-02&to=2026-01-01"),
         ("from", "customers/acme/usage?from=2020-01-01&to=2026-01-01"),
         ("to", "customers/acme/usage?to=today"),
+        ("step", "customers/acme/usage?step=hour"),
     ] {
         assert_eq!(get(path).await.refused_field(), field, "{path}");
     }
