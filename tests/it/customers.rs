@@ -7,7 +7,9 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::harness::{Tenant, seconds, shared, until};
+use crate::harness::{
+    GateSettings, PATIENT_MS, Server, Stack, Tenant, seconds, send, send_signal, shared, until,
+};
 
 const YEAR_MS: u64 = 366 * 24 * 60 * 60 * 1_000;
 const CUSTOMERS: usize = 300;
@@ -125,4 +127,122 @@ async fn customers_get_exactly_the_units_of_their_plan_and_keep_used_ones_when_i
         tenant.check(0, &body).await.number("/limits/0/limit") == OWN
     })
     .await;
+}
+
+/// What the checks of a customer were answered, as its caller counts it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Answered {
+    allowed: u64,
+    denied: u64,
+    units: u64,
+}
+
+/// Sends a check of two units to a gate for each of these customers.
+async fn spend(tenant: &Tenant<'_>, gate: &Server, customers: &[usize], known: &mut [Answered]) {
+    for &at in customers {
+        let body = json!({ "namespace": "api", "attributes": { "org": customer(at) }, "cost": 2 });
+        let allowed = tenant.ask(gate, "/check", &body).await.allowed();
+        let own = &mut known[at];
+        own.allowed += u64::from(allowed);
+        own.denied += u64::from(!allowed);
+        own.units += 2 * u64::from(allowed);
+    }
+}
+
+/// The counts of a customer over yesterday and today, of whole checks and of the rule.
+async fn counted(tenant: &Tenant<'_>, at: usize) -> [Answered; 2] {
+    let from = tenant.stack.postgres_time("-1 day");
+    let to = tenant.stack.postgres_time("0 days");
+    let path = format!("/customers/{}/usage?from={}&to={}", customer(at), &from[..10], &to[..10]);
+    let usage = tenant.admin(Method::GET, &path, &Value::Null).await.expect(200);
+    assert_eq!(usage.body["complete"], true, "{}", usage.body);
+    let mut sums = [Answered::default(); 2];
+    for day in usage.body["days"].as_array().expect("days") {
+        let rules = day["rules"].as_array().expect("rules");
+        let rule = rules.iter().find(|rule| rule["rule"] == "per-org");
+        for (sum, counts) in sums.iter_mut().zip([Some(day), rule]) {
+            let number = |name: &str| counts.and_then(|counts| counts[name].as_u64()).unwrap_or(0);
+            sum.allowed += number("allowed");
+            sum.denied += number("denied");
+            sum.units += number("units");
+        }
+    }
+    sums
+}
+
+/// Waits until the counts of all customers are those that their callers know.
+async fn until_counted(tenant: &Tenant<'_>, known: &[Answered]) {
+    for (at, own) in known.iter().enumerate() {
+        let what = format!("{own:?} are counted of {}", customer(at));
+        until(seconds(30), &what, async || counted(tenant, at).await == [*own; 2]).await;
+    }
+}
+
+/// The counts of each customer equal what its callers saw, over a gate that is killed, one that ends with unwritten counts, and an
+/// outage of Postgres; and the customer itself sees the same at every gate.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn counts_and_the_view_of_customers_equal_what_their_callers_saw_over_faults() {
+    let stack = Stack::start(PATIENT_MS).await;
+    let tenant = Tenant::sign_up(&stack).await;
+    let attribute = json!({ "customer_attribute": "org" });
+    tenant.admin(Method::PATCH, "", &attribute).await.expect(200);
+    let rule = json!({ "namespace": "api", "name": "per-org", "count_by": ["org"], "limits": limits(OWN) });
+    tenant.rule(&rule).await;
+    let named = json!({ "namespace": "api", "rule": "per-org", "limits": limits(PRO) });
+    let pro = plan(&tenant, "pro", named).await;
+    let all: Vec<usize> = (0..12).collect();
+    tenant.settled(assign(&tenant, &all[..6], &pro).await).await;
+    let mut known = vec![Answered::default(); all.len()];
+
+    let [killed, ended] = [0, 1].map(|_| stack.gate(GateSettings::default()));
+    stack.until_ready(&killed).await;
+    stack.until_ready(&ended).await;
+    for _ in 0..3 {
+        spend(&tenant, &killed, &all, &mut known).await;
+        spend(&tenant, &stack.gates[0], &all, &mut known).await;
+    }
+    until_counted(&tenant, &known).await;
+    send_signal(killed.pid(), "KILL");
+    spend(&tenant, &ended, &all, &mut known).await;
+    ended.stop();
+    until_counted(&tenant, &known).await;
+
+    stack.postgres.stop().expect("Postgres stops");
+    spend(&tenant, &stack.gates[1], &all, &mut known).await;
+    stack.postgres.restart().expect("Postgres starts");
+    stack.until_ready(&stack.control).await;
+    until_counted(&tenant, &known).await;
+    let on_pro = Answered { allowed: 8, denied: 0, units: 16 };
+    let on_none = Answered { allowed: 1, denied: 7, units: OWN };
+    assert_eq!(known, [[on_pro; 6], [on_none; 6]].concat());
+
+    let (_, view_key, version) = tenant.make_key(&["view"]).await;
+    tenant.settled(version).await;
+    for (at, limit) in [(0, PRO), (11, OWN)] {
+        let path = format!(
+            "{}/api/v1/tenants/{}/customers/{}/view-token",
+            stack.control.url,
+            tenant.id,
+            customer(at)
+        );
+        let made = tenant.http.post(&path, &view_key, &json!({ "ttl_s": 60 })).await.expect(200);
+        tenant.settled(made.number("/rulebook_version")).await;
+        let token = made.text("/token");
+        for gate in &stack.gates {
+            let url = format!("{}/usage", gate.url);
+            let usage = send(tenant.http.request(Method::GET, &url).bearer_auth(&token)).await;
+            let usage = usage.expect(200);
+            assert_eq!(usage.text("/customer"), customer(at));
+            assert_eq!(usage.body["plan"], if at == 0 { json!("pro") } else { Value::Null });
+            let own = &usage.body["limits"][0];
+            assert_eq!((&own["used"], &own["limit"]), (&json!(known[at].units), &json!(limit)));
+            assert_eq!(usage.body["limits"].as_array().map(Vec::len), Some(1));
+        }
+        let page = format!("{}/api/v1/view", stack.control.url);
+        let page = send(tenant.http.request(Method::GET, &page).bearer_auth(&token)).await;
+        assert_eq!(page.expect(200).text("/title"), "Example");
+    }
+    let own = format!("{}/api/v1/tenants/{}/rules", stack.control.url, tenant.id);
+    let refused = send(tenant.http.request(Method::GET, &own).bearer_auth(&view_key)).await;
+    assert_eq!(refused.status, 403, "the key makes tokens and does nothing else");
 }

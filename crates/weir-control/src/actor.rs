@@ -75,6 +75,15 @@ impl AtLeast for Auditor {
     const SCOPE: Option<KeyScope> = Some(KeyScope::Audit);
 }
 
+/// A maker of tokens with which a customer reads its own usage: an editor, or a key with the scope `view`.
+#[derive(Debug)]
+pub(crate) struct ViewIssuer;
+
+impl AtLeast for ViewIssuer {
+    const ROLE: MemberRole = MemberRole::Editor;
+    const SCOPE: Option<KeyScope> = Some(KeyScope::View);
+}
+
 /// The role `R`, in an operation that limits itself to the namespaces of its caller.
 #[derive(Debug)]
 pub(crate) struct InNamespaces<R>(PhantomData<R>);
@@ -198,7 +207,7 @@ impl Asking {
                 actor,
             });
         } else {
-            "this key has no scope for it: `read`, `write`, `admin`, or `audit` for the audit log"
+            "this key has no scope for it: `read`, `write`, `admin`, `audit` for the audit log, or `view` for tokens of customers"
         };
         self.denied(control, log, actor).await;
         Err(Problem::forbidden(refusal).into())

@@ -116,6 +116,7 @@ fn scopes(words: &[String]) -> Vec<KeyScope> {
     let scope = |scope| match scope {
         Scope::Check => KeyScope::Check,
         Scope::Exhaust => KeyScope::Exhaust,
+        Scope::View => KeyScope::View,
         Scope::Read => KeyScope::Read,
         Scope::Audit => KeyScope::Audit,
         Scope::Write => KeyScope::Write,
@@ -129,6 +130,7 @@ fn words(scopes: &[KeyScope]) -> Vec<String> {
     let scope = |scope: &KeyScope| match scope {
         KeyScope::Check => Scope::Check,
         KeyScope::Exhaust => Scope::Exhaust,
+        KeyScope::View => Scope::View,
         KeyScope::Read => Scope::Read,
         KeyScope::Audit => Scope::Audit,
         KeyScope::Write => Scope::Write,

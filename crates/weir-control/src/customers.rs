@@ -1,5 +1,7 @@
 //! Customers: `GET /tenants/{tenant}/customers`, `…/{customer}` and `…/{customer}/usage`
 
+pub(crate) mod view;
+
 use std::fmt::Write as _;
 
 use axum::extract::State;

@@ -73,6 +73,7 @@ mod usage;
 mod views;
 
 pub use alerting::{deliver, watch};
+pub use customers::view::ViewKeys;
 pub use housekeeping::{keep_statistics, run_housekeeping};
 pub use invitations::revoke_own::revoke_own as revoke_own_invitations;
 pub use login_throttle::LoginThrottle;

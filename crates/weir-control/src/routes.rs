@@ -143,6 +143,9 @@ fn plans() -> OpenApiRouter<ControlState> {
         .routes(routes!(customers::list))
         .routes(routes!(customers::read))
         .routes(routes!(customers::usage))
+        .routes(routes!(customers::view::token))
+        .routes(routes!(customers::view::read, customers::view::update))
+        .routes(routes!(customers::view::page))
 }
 
 fn namespaces() -> OpenApiRouter<ControlState> {

@@ -17,6 +17,7 @@ use weir_webhook::{Sealing, Sender};
 use crate::actor::denials::Denials;
 use crate::after_answer::AfterAnswer;
 use crate::ceilings::admin_rate::AdminRates;
+use crate::customers::view::ViewKeys;
 use crate::login_throttle::LoginThrottle;
 use crate::login_throttle::refused_logins::RefusedLogins;
 use crate::macs::Macs;
@@ -76,6 +77,8 @@ pub struct Authentication {
     pub passwords: Passwords,
     /// The tags that prove that this installation wrote a text.
     pub macs: Macs,
+    /// The keys of the tokens of customers.
+    pub view_keys: ViewKeys,
     /// The throttle of attempts with passwords.
     pub login_throttle: LoginThrottle,
 }

@@ -28,6 +28,8 @@ pub enum Scope {
     Check,
     /// Let limits count as exhausted for a time.
     Exhaust,
+    /// Make tokens with which customers read their own usage.
+    View,
     /// Read the tenant's configuration and statistics.
     Read,
     /// Read the tenant's audit log.
@@ -103,14 +105,15 @@ impl fmt::Debug for KeyDigest {
 
 impl Scope {
     /// All scopes, weakest first.
-    pub const ALL: [Self; 6] =
-        [Self::Check, Self::Exhaust, Self::Read, Self::Audit, Self::Write, Self::Admin];
+    pub const ALL: [Self; 7] =
+        [Self::Check, Self::Exhaust, Self::View, Self::Read, Self::Audit, Self::Write, Self::Admin];
 
     /// The name in JSON and SQL.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Check => "check",
             Self::Exhaust => "exhaust",
+            Self::View => "view",
             Self::Read => "read",
             Self::Audit => "audit",
             Self::Write => "write",

@@ -32,6 +32,19 @@ pub struct Assignment {
     pinned_revision: u32,
 }
 
+/// What the customers of a tenant can see of their own usage, and from where.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CustomerView {
+    /// The stored form.
+    pub text: Box<str>,
+    /// The origins of pages that can read it in a browser.
+    pub origins: Vec<String>,
+    /// The namespaces and names of rules that customers do not see.
+    pub hidden_rules: Vec<(String, String)>,
+    /// The public keys (Ed25519) that verify the tokens of customers.
+    pub keys: Vec<[u8; 32]>,
+}
+
 /// The assignments of a tenant, with the attribute that names its customers.
 #[derive(Debug, Clone)]
 pub struct Customers {

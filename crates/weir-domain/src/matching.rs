@@ -7,7 +7,7 @@ use crate::charge::RuleCharge;
 use crate::condition::Condition;
 use crate::counted::Counted;
 use crate::draft::{Action, Mode};
-use crate::overrides::Effect;
+use crate::overrides::{Active, Effect};
 use crate::request::Request;
 use crate::rulebook::{ActiveRule, Namespace};
 use crate::spread::{SpreadBy, SpreadKey};
@@ -202,6 +202,23 @@ fn match_with_subjects<'a>(
     }
     charge.keep_share = rule.keep_share(|name| request.attribute(name));
     RuleMatch::Charged(charge)
+}
+
+/// The charge of the subject with these values. The conditions of the rule are ignored. `exception` is the override or plan that
+/// applies to the subject.
+pub fn charge_of(
+    active: &Arc<ActiveRule>,
+    spread_by: &SpreadBy,
+    values: &[impl AsRef<str>],
+    exception: Option<&Active>,
+) -> RuleCharge {
+    let count_by = active.rule.count_by();
+    let subject = subject_key(count_by, values);
+    let charge = RuleCharge::new(active.clone(), subject, spread_by.key(count_by, values));
+    match exception.map(|active| &active.effect) {
+        Some(Effect::Limits(limits)) => charge.with_override(limits),
+        _ => charge,
+    }
 }
 
 /// The subject of `values`, given in the order and the forms of `count_by`.

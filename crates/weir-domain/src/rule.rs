@@ -205,6 +205,11 @@ impl Rule {
         &self.namespace
     }
 
+    /// The text for people.
+    pub fn description(&self) -> &str {
+        &self.description
+    }
+
     /// Whether Redis decides each check, or gates decide with leased units, exactly or within a bound.
     pub fn consistency(&self) -> Consistency {
         self.consistency

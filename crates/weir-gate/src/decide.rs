@@ -29,6 +29,8 @@ pub(crate) mod turns;
 use std::time::Instant;
 
 use weir_domain::request::Request;
+use weir_redis::error::RedisError;
+use weir_redis::limiter::{Answer, ScriptCheck};
 use weir_wire::check::CheckAnswer;
 
 use self::pending::PendingCheck;
@@ -78,6 +80,15 @@ pub(crate) async fn decide_together(
         MergedCheck::new(answer, &check.matched, origins)
     });
     Ok(together.collect())
+}
+
+/// Reads counters in one call, for the customers of a tenant. Nothing is charged or counted.
+pub(crate) async fn inspect(
+    state: &GateState,
+    calls: &[ScriptCheck<'_>],
+    caller: &Caller,
+) -> Vec<Result<Answer, RedisError>> {
+    redis::call(state, calls, caller).await
 }
 
 /// Answers all checks.

@@ -10,6 +10,7 @@ pub(crate) mod exhaust;
 pub(crate) mod renewals;
 pub(crate) mod reservations;
 pub(crate) mod rls;
+pub(crate) mod usage;
 
 pub(crate) mod answer;
 pub(crate) mod authorize_error;

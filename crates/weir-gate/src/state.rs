@@ -26,6 +26,7 @@ use crate::outage::eviction::EvictionPolicy;
 use crate::outage::local::Local;
 use crate::outage::unreadable::UnreadableKeys;
 use crate::requests::deferred::Deferral;
+use crate::requests::usage::UsageCache;
 use crate::rulebook::CurrentRulebook;
 use crate::rulebook::clock::GateClock;
 use crate::tally::Tally;
@@ -66,6 +67,8 @@ pub struct GateParts {
     pub(crate) home_round_trip: RoundTrip,
     /// The checks of the last heartbeats.
     pub(crate) traffic: Traffic,
+    /// The answers of the last second to customers.
+    pub(crate) usage_cache: UsageCache,
     /// Whether Redis evicts counters.
     pub(crate) eviction: EvictionPolicy,
     /// Reports keys in Redis that cannot be read.
@@ -131,6 +134,7 @@ impl GateState {
             round_trip: RoundTrip::default(),
             home_round_trip: RoundTrip::default(),
             traffic: Traffic::default(),
+            usage_cache: UsageCache::default(),
             eviction: EvictionPolicy::default(),
             unreadable: UnreadableKeys::default(),
             tally,

@@ -19,3 +19,4 @@ mod refunds;
 mod regions;
 mod reservations;
 mod support;
+mod usage;

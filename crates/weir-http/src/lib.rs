@@ -16,6 +16,7 @@ pub mod request_id;
 
 pub mod plane;
 pub mod serve;
+pub mod view_token;
 
 mod failure_log;
 mod unique_keys;

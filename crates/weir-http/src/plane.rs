@@ -234,7 +234,8 @@ impl Plane {
     }
 }
 
-async fn method_not_allowed() -> Problem {
+/// The answer to a method that a path does not have.
+pub async fn method_not_allowed() -> Problem {
     Problem::new(ErrorCode::MethodNotAllowed, "the header `Allow` names the methods of this path")
 }
 

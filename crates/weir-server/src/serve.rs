@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use weir_control::{
     AccessTokens, Authentication, ControlParts, ControlState, LoginThrottle, Macs, MailParts,
-    Passwords, ProviderParts, WebhookParts,
+    Passwords, ProviderParts, ViewKeys, WebhookParts,
 };
 use weir_domain::id::GateId;
 use weir_gate::{
@@ -205,6 +205,7 @@ pub fn start_control(
             passwords: Passwords::new(edge::random_bytes()),
             login_throttle: LoginThrottle::new(redis, macs.clone()),
             macs,
+            view_keys: ViewKeys::new(&settings.signing_keys).context("read the signing keys")?,
         },
         webhooks: WebhookParts {
             sealing: weir_control::sealing(&settings.signing_keys)

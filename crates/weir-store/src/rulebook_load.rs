@@ -35,6 +35,7 @@ struct Row {
     version: i64,
     removed_version: i64,
     customer_attribute: Option<String>,
+    customer_view: Option<String>,
 }
 
 /// A statement that returns [`Row`]s: its name, the condition, and the argument of the condition after the name of the ceiling.
@@ -56,7 +57,8 @@ macro_rules! tenants_with {
                     ) AS checks_per_second,
                     version,
                     removed_version,
-                    customer_attribute
+                    customer_attribute,
+                    (customer_view - 'logo')::text AS customer_view
                 FROM tenants
                 WHERE "
                 + $condition
@@ -265,6 +267,7 @@ impl Rows {
                 profiles: profiles.remove(&tenant_id).unwrap_or_default(),
                 spread: spread.remove(&tenant_id).unwrap_or_default(),
                 customer_attribute: row.customer_attribute,
+                customer_view: row.customer_view.map(Into::into),
                 plans: plans.remove(&tenant_id).unwrap_or_default(),
                 assignments: assignments.remove(&tenant_id).unwrap_or_default(),
                 remaining: None,

@@ -1,5 +1,6 @@
 //! Tenants: the customers of an installation.
 
+use serde_json::Value;
 use sqlx::query_scalar;
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -231,6 +232,31 @@ impl<'t> Tenants<'t> {
         .fetch_optional(self.conn)
         .await?;
         Ok(row.map(TenantRow::from))
+    }
+
+    /// The JSON of what the customers of a tenant can see of their own usage. `None` if nobody has set it.
+    pub async fn customer_view(self, id: TenantId) -> Result<Option<Value>, StoreError> {
+        let view = sqlx::query_scalar!(
+            "-- tenants.customer_view
+            SELECT customer_view FROM tenants WHERE id = $1",
+            uuid(id.to_u128()),
+        )
+        .fetch_optional(self.conn)
+        .await?;
+        Ok(view.flatten())
+    }
+
+    /// Sets what the customers of a tenant can see of their own usage.
+    pub async fn set_customer_view(self, id: TenantId, view: &Value) -> Result<(), StoreError> {
+        sqlx::query!(
+            "-- tenants.set_customer_view
+            UPDATE tenants SET customer_view = $2 WHERE id = $1",
+            uuid(id.to_u128()),
+            view,
+        )
+        .execute(self.conn)
+        .await?;
+        Ok(())
     }
 
     /// Suspends or resumes a tenant.

@@ -135,6 +135,7 @@ fn rulebook() -> Rulebook {
         profiles: Vec::new(),
         spread: BTreeMap::new(),
         customer_attribute: None,
+        customer_view: None,
         plans: Vec::new(),
         assignments: Vec::new(),
     };

@@ -16,6 +16,8 @@ pub enum KeyScope {
     Check,
     /// Let limits count as exhausted for a time.
     Exhaust,
+    /// Make tokens with which customers read their own usage.
+    View,
     /// Read the tenant's configuration and statistics.
     Read,
     /// Read the tenant's audit log, and nothing else.

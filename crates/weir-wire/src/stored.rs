@@ -22,6 +22,7 @@ use weir_domain::rulebook::{ApiKey, InstallationState, SharedSettings, TenantRul
 use weir_domain::spread::SpreadBy;
 use weir_domain::time::Timestamp;
 
+use crate::customers::served_view;
 use crate::overrides::OverrideBody;
 use crate::problem::FieldProblem;
 use crate::profiles::ProfileBody;
@@ -76,6 +77,9 @@ pub struct StoredTenant {
     /// The attribute that names the customers.
     #[serde(default)]
     pub customer_attribute: Option<String>,
+    /// The JSON of what the customers can see of their own usage.
+    #[serde(default)]
+    pub customer_view: Option<Box<str>>,
     /// The plans, ordered by id.
     #[serde(default)]
     pub plans: Vec<Arc<StoredPlan>>,
@@ -166,6 +170,7 @@ impl StoredTenant {
             profiles: Vec::new(),
             spread: BTreeMap::new(),
             customer_attribute: None,
+            customer_view: None,
             plans: Vec::new(),
             assignments: Vec::new(),
         }
@@ -187,6 +192,7 @@ impl StoredTenant {
             version,
             spread: stored_spread(compiled),
             customer_attribute: customers.map(|customers| customers.attribute().to_owned()),
+            customer_view: compiled.shared().customer_view.as_ref().map(|view| view.text.clone()),
             assignments: assignments.map(|one| StoredAssignment::from(*one)).collect(),
             ..self.clone()
         };
@@ -220,6 +226,7 @@ impl StoredTenant {
         self.rules.shrink_to_fit();
         self.spread.clear();
         self.customer_attribute = None;
+        self.customer_view = None;
         self.assignments = Vec::new();
     }
 
@@ -295,7 +302,8 @@ impl StoredTenant {
             }
         }
         let plans = plans.iter().map(|plan| (plan.id, Arc::clone(&plan.name))).collect();
-        let shared = SharedSettings { spread, customers, plans };
+        let customer_view = self.customer_view.as_deref().map(|text| Arc::new(served_view(text)));
+        let shared = SharedSettings { spread, customers, customer_view, plans };
         let rules = before.with_changes(state, shared, keys, rules, parts);
         (rules.with_profiles(profiles), left_out)
     }

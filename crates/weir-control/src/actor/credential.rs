@@ -46,10 +46,10 @@ pub(super) async fn usable_key(
     Ok((key, suspended))
 }
 
-/// The role that the scopes of a key grant. A key is never an owner, and a key with only the scopes `check`, `exhaust` and `audit` has no role.
+/// The role that the scopes of a key grant. A key is never an owner, and a key with only the scopes `check`, `exhaust`, `view` and `audit` has no role.
 pub(super) fn role_of(scopes: &[String]) -> Option<MemberRole> {
     let roles = scopes.iter().filter_map(|word| match KeyScope::parse(word)? {
-        KeyScope::Check | KeyScope::Exhaust | KeyScope::Audit => None,
+        KeyScope::Check | KeyScope::Exhaust | KeyScope::View | KeyScope::Audit => None,
         KeyScope::Read => Some(MemberRole::Viewer),
         KeyScope::Write => Some(MemberRole::Editor),
         KeyScope::Admin => Some(MemberRole::Admin),

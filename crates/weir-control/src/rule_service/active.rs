@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use weir_domain::charge::RuleCharge;
-use weir_domain::matching::subject_key;
-use weir_domain::overrides::{Active, Effect, Overrides};
+use weir_domain::overrides::Overrides;
 use weir_domain::rulebook::ActiveRule;
 use weir_domain::spread::SpreadBy;
 use weir_store::RuleRow;
@@ -38,21 +36,4 @@ pub(crate) fn active_rule(
 /// stored.
 pub(crate) fn spread_by(row: &RuleRow) -> SpreadBy {
     SpreadBy::parse(row.spread_by.clone()).unwrap_or_default()
-}
-
-/// The charge of the subject with these values. The conditions of the rule are ignored. `exception` is the override that
-/// applies to the subject.
-pub(crate) fn charge_of(
-    active: &Arc<ActiveRule>,
-    spread_by: &SpreadBy,
-    values: &[impl AsRef<str>],
-    exception: Option<&Active>,
-) -> RuleCharge {
-    let count_by = active.rule.count_by();
-    let subject = subject_key(count_by, values);
-    let charge = RuleCharge::new(active.clone(), subject, spread_by.key(count_by, values));
-    match exception.map(|active| &active.effect) {
-        Some(Effect::Limits(limits)) => charge.with_override(limits),
-        _ => charge,
-    }
 }

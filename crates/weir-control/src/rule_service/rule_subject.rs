@@ -15,11 +15,11 @@ use weir_http::problem::Problem;
 use weir_wire::check::LimitAnswer;
 use weir_wire::regions::RegionLimits;
 
-use super::active::charge_of;
 use super::counters::{CountersError, Inspected, inspect};
 use super::limit_answer::{limit_answers, region_limits, unread_limit_answer};
 use super::subject::subject_values;
 use crate::state::ControlState;
+use weir_domain::matching::charge_of;
 
 /// A subject of a rule, with the override that applies to it.
 #[derive(Debug)]

@@ -158,6 +158,9 @@ fn proxying() -> BTreeMap<&'static str, For> {
         ("customers_list", For::Members(Viewer)),
         ("customers_read", For::Members(Viewer)),
         ("customers_usage", For::Members(Viewer)),
+        ("customers_view_token", For::Members(Editor)),
+        ("customer_view_read", For::Members(Viewer)),
+        ("customer_view_update", For::Members(Admin)),
         ("namespaces_list", For::Members(Viewer)),
         ("namespaces_read", For::Members(Viewer)),
         ("namespaces_update", For::Members(Editor)),
@@ -245,6 +248,8 @@ fn body(operation: &str, things: &Things) -> Option<Value> {
         "overrides_create" | "overrides_update" => override_body,
         "profiles_create" | "profiles_update" => profile("other"),
         "plans_create" | "plans_update" => json!({ "name": "other" }),
+        "customers_view_token" => json!({ "ttl_s": 60 }),
+        "customer_view_update" => json!({ "title": "Acme API" }),
         "assignments_create" => json!({ "customer": "acme", "plan": things.plan }),
         "assignments_bulk" => {
             json!({ "assignments": [{ "customer": "acme", "plan": things.plan }] })

@@ -31,7 +31,7 @@ enum Restricted {
 }
 
 /// The operations that concern the whole tenant.
-const OF_TENANT: [&str; 36] = [
+const OF_TENANT: [&str; 39] = [
     "plans_list",
     "plans_create",
     "plans_read",
@@ -46,6 +46,9 @@ const OF_TENANT: [&str; 36] = [
     "customers_list",
     "customers_read",
     "customers_usage",
+    "customers_view_token",
+    "customer_view_read",
+    "customer_view_update",
     "views_read",
     "views_update",
     "ceilings_read",

@@ -368,3 +368,65 @@ async fn customers_are_listed_and_their_counts_are_given_by_day_and_rule() {
     let text = table.expect(200).body;
     assert!(text.as_str().expect("a text").lines().any(|found| found == line), "{text}");
 }
+
+#[tokio::test]
+async fn view_of_customers_is_set_and_its_tokens_name_one_customer() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let ask = async |customer: &str, body: Value| {
+        let path = format!("customers/{customer}/view-token");
+        plane.by(&ada, "POST", &path).json(&body).send().await
+    };
+    ask("acme", json!({})).await.problem(409, "conflict");
+    let attribute = json!({ "customer_attribute": "org" });
+    plane.by(&ada, "PATCH", "").json(&attribute).send().await.expect(200);
+    for ttl in [0, 3_601] {
+        assert_eq!(ask("acme", json!({ "ttl_s": ttl })).await.refused_field(), "ttl_s");
+    }
+    let first = ask("acme", json!({ "ttl_s": 60 })).await.expect(200).body;
+    let second = ask("acme", json!({})).await.expect(200).body;
+    assert_eq!(second["rulebook_version"], first["rulebook_version"], "the keys are there");
+    let page = async |token: &str| plane.ask("GET", "/view").bearer(token).send().await;
+    let token = first["token"].as_str().expect("a token").to_owned();
+    let shown = page(&token).await.expect(200).body;
+    let name = shown["title"].clone();
+    assert_eq!((&shown["customer"], &shown["color"]), (&json!("acme"), &Value::Null));
+
+    let view = json!({ "title": "Acme API", "color": "#0a7d55", "logo": "data:image/png;base64,AA==",
+        "origins": ["https://shop.example.com"], "hidden_rules": [{ "namespace": "api", "rule": "x" }] });
+    let put = async |body: &Value| plane.by(&ada, "PUT", "customer-view").json(body).send().await;
+    assert_eq!(put(&view).await.expect(200).body, view);
+    assert_eq!(plane.by(&ada, "GET", "customer-view").send().await.expect(200).body, view);
+    let shown = page(&token).await.expect(200).body;
+    assert_eq!((&shown["title"], &shown["logo"]), (&json!("Acme API"), &view["logo"]));
+    for (field, value) in [
+        ("title", json!("x".repeat(81))),
+        ("color", json!("green")),
+        ("logo", json!("https://example.com/logo.png")),
+        ("origins[0]", json!(["example.com"])),
+    ] {
+        let mut wrong = view.clone();
+        wrong[field.trim_end_matches("[0]")] = value;
+        assert_eq!(put(&wrong).await.refused_field(), field);
+    }
+    assert_eq!(plane.by(&ada, "GET", "customer-view").send().await.expect(200).body, view);
+    assert_ne!(name, "Acme API");
+
+    let changed = token.replacen('.', "A.", 1);
+    for wrong in [changed.as_str(), "view_x", "", "weir_x"] {
+        page(wrong).await.problem(401, "unauthenticated");
+    }
+    plane.advance(60_000);
+    page(&token).await.problem(401, "unauthenticated");
+    plane.by(&ada, "GET", "rules").send().await.expect(200);
+    let as_key = plane.ask("GET", &format!("/tenants/{}/rules", ada.tenant));
+    let second = second["token"].as_str().expect("a token");
+    as_key.bearer(second).send().await.problem(401, "unauthenticated");
+    plane
+        .by(&ada, "PATCH", "")
+        .json(&json!({ "customer_attribute": null }))
+        .send()
+        .await
+        .expect(200);
+    page(second).await.problem(401, "unauthenticated");
+}

@@ -184,6 +184,7 @@ impl Plane {
                 sender: Sender::new(reach).expect("a client"),
             },
             auth: Authentication {
+                view_keys: crate::ViewKeys::new(std::slice::from_ref(&key)).expect("usable"),
                 tokens: AccessTokens::new(&[key]).expect("usable"),
                 passwords: Passwords::new(random.bytes()),
                 login_throttle: LoginThrottle::new(redis.clone(), macs.clone()),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::active_rule::ActiveRule;
 use super::namespace::Namespace;
 use crate::api_key::{KeyDigest, Scope};
-use crate::customers::Customers;
+use crate::customers::{CustomerView, Customers};
 use crate::id::{KeyId, PlanId, RuleId};
 use crate::profile::{ANY_DOMAIN, Profile};
 use crate::rule_parts::RuleParts;
@@ -37,6 +37,8 @@ pub struct SharedSettings {
     pub spread: SpreadNamespaces,
     /// The customers of a tenant that names a customer attribute.
     pub customers: Option<Arc<Customers>>,
+    /// What the customers can see of their own usage.
+    pub customer_view: Option<Arc<CustomerView>>,
     /// The names of the plans.
     pub plans: BTreeMap<PlanId, Arc<str>>,
 }

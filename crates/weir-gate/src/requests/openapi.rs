@@ -1,8 +1,8 @@
 //! The routes of the data plane and its OpenAPI document, from one list.
 
-use axum::Router;
 use axum::http::{HeaderName, HeaderValue, Method, header};
-use axum::routing::any;
+use axum::routing::{any, get};
+use axum::{Extension, Router};
 use tower_http::cors::CorsLayer;
 use utoipa::OpenApi as _;
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
@@ -12,7 +12,7 @@ use weir_http::json::Json;
 use weir_http::plane;
 use weir_wire::bounds::with_bounds;
 
-use crate::requests::{authorize, check, deferred, exhaust, health, renewals, reservations};
+use crate::requests::{authorize, check, deferred, exhaust, health, renewals, reservations, usage};
 use crate::state::GateState;
 
 #[derive(utoipa::OpenApi)]
@@ -23,12 +23,13 @@ use crate::state::GateState;
         license(name = "Apache-2.0", identifier = "Apache-2.0")
     ),
     servers((url = "/", description = "The gate that serves this document")),
-    paths(authorize::authorize),
+    paths(authorize::authorize, usage::usage),
     tags(
         (name = "checks", description = "Decisions, records and refunds"),
         (name = "reservations", description = "Units that are held until their use is known, and limits that a service behind them states"),
         (name = "leases", description = "Places of concurrency limits"),
         (name = "deferred jobs", description = "Jobs that a webhook receives when the limits permit it"),
+        (name = "customers", description = "What a customer of a tenant has used of its limits"),
         (name = "proxies", description = "Decisions for proxies"),
         (name = "operations", description = "Probes and metrics of the process"),
     ),
@@ -44,7 +45,14 @@ pub fn router(state: GateState, origins: &[HeaderValue]) -> Router {
     let router = plane::with_fallbacks(router.with_state(state.clone()));
     // Outermost, so that a preflight is not refused as an unknown method.
     let router = if origins.is_empty() { router } else { router.layer(cors(origins)) };
-    router.merge(authorize().with_state(state))
+    router.merge(authorize().with_state(state.clone())).merge(usage(origins).with_state(state))
+}
+
+/// The route of customers. It is not below the layer for browsers, because the origins are those of the tenant.
+fn usage(origins: &[HeaderValue]) -> Router<GateState> {
+    let origins = usage::DashboardOrigins(origins.into());
+    let methods = get(usage::usage).options(usage::preflight).fallback(plane::method_not_allowed);
+    Router::new().route("/usage", methods.layer(Extension(origins)))
 }
 
 /// The routes of proxies: every method, and any path behind the name of the profile. They are not below the layer for
@@ -66,6 +74,7 @@ fn routes() -> OpenApiRouter<GateState> {
     let http = |scheme| SecurityScheme::Http(HttpBuilder::new().scheme(scheme).build());
     let components = document.components.get_or_insert_default();
     components.add_security_scheme("api_key", http(HttpAuthScheme::Bearer));
+    components.add_security_scheme("view_token", http(HttpAuthScheme::Bearer));
     components.add_security_scheme("basic", http(HttpAuthScheme::Basic));
     let key = ApiKey::Header(ApiKeyValue::new("X-Weir-Key"));
     components.add_security_scheme("weir_key", SecurityScheme::ApiKey(key));

@@ -37,6 +37,7 @@ pub(crate) fn apply(
     tenant.version = changes.version;
     tenant.spread = changes.spread.into_iter().collect();
     tenant.customer_attribute = changes.customer_attribute;
+    tenant.customer_view = changes.customer_view;
     tenant.assignments = changes.assignments.into_iter().map(StoredAssignment::from).collect();
     let mut affected = Affected::default();
     if let Some(remaining) = &changes.remaining {

@@ -67,6 +67,7 @@ impl Fixture {
             profiles: Vec::new(),
             spread: BTreeMap::new(),
             customer_attribute: None,
+            customer_view: None,
             plans: Vec::new(),
             assignments: Vec::new(),
         };

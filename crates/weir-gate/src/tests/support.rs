@@ -249,6 +249,7 @@ fn tenant(rules: Vec<Value>) -> (StoredTenant, Keys) {
         profiles: Vec::new(),
         spread: BTreeMap::new(),
         customer_attribute: None,
+        customer_view: None,
         plans: Vec::new(),
         assignments: Vec::new(),
     };

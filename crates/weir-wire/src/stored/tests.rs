@@ -41,6 +41,7 @@ fn tenant(rules: std::ops::Range<u128>) -> StoredTenant {
         profiles: Vec::new(),
         spread: BTreeMap::new(),
         customer_attribute: None,
+        customer_view: None,
         plans: Vec::new(),
         assignments: Vec::new(),
     }

@@ -82,9 +82,10 @@ pub(super) fn NewKey(changed: Callback<Option<IssuedKey>>) -> impl IntoView {
 }
 
 /// The scopes in the order of the form.
-const SCOPES: [KeyScope; 6] = [
+const SCOPES: [KeyScope; 7] = [
     KeyScope::Check,
     KeyScope::Exhaust,
+    KeyScope::View,
     KeyScope::Read,
     KeyScope::Audit,
     KeyScope::Write,
@@ -126,6 +127,7 @@ fn scope_label(scope: KeyScope) -> String {
     let what = match scope {
         KeyScope::Check => "call the gates",
         KeyScope::Exhaust => "let limits count as exhausted for a time (POST /exhaust)",
+        KeyScope::View => "make tokens with which customers read their own usage",
         KeyScope::Read => "read rules, overrides and statistics",
         KeyScope::Audit => "read the audit log",
         KeyScope::Write => "change rules and overrides, test requests, reset counters",

@@ -7,6 +7,7 @@ pub(super) const fn scope_name(scope: KeyScope) -> &'static str {
     match scope {
         KeyScope::Check => "check",
         KeyScope::Exhaust => "exhaust",
+        KeyScope::View => "view",
         KeyScope::Read => "read",
         KeyScope::Audit => "audit",
         KeyScope::Write => "write",

@@ -227,6 +227,7 @@ fn tenant(
         profiles: Vec::new(),
         spread: spread.filter(|(_, names)| !names.is_empty()).collect(),
         customer_attribute: None,
+        customer_view: None,
         plans: Vec::new(),
         assignments: Vec::new(),
     };

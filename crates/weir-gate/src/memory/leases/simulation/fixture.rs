@@ -230,6 +230,7 @@ pub(super) fn book_with(tenant: TenantId, (seed, version): (u64, u64), body: &Va
         profiles: Vec::new(),
         spread: BTreeMap::new(),
         customer_attribute: None,
+        customer_view: None,
         plans: Vec::new(),
         assignments: Vec::new(),
     };
