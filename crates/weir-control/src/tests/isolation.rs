@@ -135,7 +135,7 @@ fn accounts() -> BTreeMap<&'static str, For> {
 
 /// The rows of the operations on profiles and namespaces.
 fn proxying() -> BTreeMap<&'static str, For> {
-    use MemberRole::{Editor, Viewer};
+    use MemberRole::{Admin, Editor, Viewer};
     BTreeMap::from([
         ("profiles_list", For::Members(Viewer)),
         ("profiles_create", For::Members(Editor)),
