@@ -14,12 +14,13 @@ use weir_redis::error::RedisError;
 use weir_redis::limiter::{Answer, CallOptions, Idempotency, ScriptCheck};
 use weir_region::{AnswerMessage, Bits, CheckMessage, IdempotencyMessage, Link, Work};
 
+use crate::rulebook::clock::ClockSource;
 use crate::state::GateState;
 
 type Results = Vec<Result<Answer, RedisError>>;
 
 /// Whether the counters of a check are in another region.
-pub(crate) fn is_far(book: &Rulebook, check: &ScriptCheck<'_>) -> bool {
+fn is_far(book: &Rulebook, check: &ScriptCheck<'_>) -> bool {
     match check.operation {
         Operation::Renew(lease) | Operation::Release(lease) => {
             let rule = book.tenant(check.tenant).and_then(|tenant| tenant.rule(lease.rule));
@@ -39,20 +40,44 @@ pub(crate) async fn check(
     options: CallOptions<'_>,
 ) -> Results {
     if !book.is_home_elsewhere() {
-        return state.limiter.check_with(asked, options).await;
+        return check_near(state, asked, options).await;
     }
     let far: Vec<_> =
         asked.iter().filter(|check| is_far(book, check)).map(CheckMessage::new).collect();
     if far.is_empty() {
-        return state.limiter.check_with(asked, options).await;
+        return check_near(state, asked, options).await;
     }
-    let near: Vec<_> = asked.iter().filter(|check| !is_far(book, check)).cloned().collect();
     let count = far.len();
     let far = ask(state, Work::Check(far), count, options);
-    let (near, far) = join(state.limiter.check_with(&near, options), far).await;
+    let near: Vec<_> = asked.iter().filter(|check| !is_far(book, check)).cloned().collect();
+    if near.is_empty() {
+        return far.await;
+    }
+    let (near, far) = join(check_near(state, &near, options), far).await;
     let (mut near, mut far) = (near.into_iter(), far.into_iter());
     let result = |check| if is_far(book, check) { far.next() } else { near.next() };
     asked.iter().filter_map(result).collect()
+}
+
+/// Lets this region's Redis decide checks, measures the call, and counts its failures. A call of the home is not measured here:
+/// neither its time nor the clock there says anything about this Redis.
+async fn check_near(
+    state: &GateState,
+    asked: &[ScriptCheck<'_>],
+    options: CallOptions<'_>,
+) -> Results {
+    let began = Instant::now();
+    let results = state.limiter.check_with(asked, options).await;
+    let took = began.elapsed();
+    state.meters.redis_called(took);
+    state.round_trip.add(took);
+    if let Some(at) = results.iter().find_map(|result| result.as_ref().ok()?.at()) {
+        state.clock.correct(ClockSource::Redis, at.timestamp(), took);
+    }
+    for error in results.iter().filter_map(|result| result.as_ref().err()) {
+        state.meters.redis_failed(error.label());
+    }
+    results
 }
 
 /// Returns units to where they were taken: the counters of all checks are in one place.

@@ -10,10 +10,9 @@ use weir_redis::limiter::{Answer, ScriptCheck};
 
 use super::pending::{ChargedAt, Failure, Outcome, PendingCheck};
 use crate::decide::turns::Turns;
-use crate::regions::{self, is_far};
+use crate::regions;
 use crate::requests::answer::AnswerTemplate;
 use crate::requests::caller::Caller;
-use crate::rulebook::clock::ClockSource;
 use crate::state::GateState;
 
 /// Sends all pending checks to Redis in one call. A check stays pending only if Redis denied the units of a lease to it.
@@ -39,28 +38,13 @@ pub(super) async fn answer(state: &GateState, checks: &mut [PendingCheck<'_>]) {
     }
 }
 
-/// Calls Redis for a caller, here or in the home region, and measures and counts the results of this one.
+/// Calls Redis for a caller, here or in the home region.
 pub(super) async fn call(
     state: &GateState,
     calls: &[ScriptCheck<'_>],
     caller: &Caller,
 ) -> Vec<Result<Answer, RedisError>> {
-    if caller.book.is_home_elsewhere() && calls.iter().any(|call| is_far(&caller.book, call)) {
-        // Neither the time nor the clock of another region's Redis says anything about this one.
-        return regions::check(state, &caller.book, calls, caller.call_options()).await;
-    }
-    let began = Instant::now();
-    let results = state.limiter.check_with(calls, caller.call_options()).await;
-    let took = began.elapsed();
-    state.meters.redis_called(took);
-    state.round_trip.add(took);
-    if let Some(at) = results.iter().find_map(|result| result.as_ref().ok()?.at()) {
-        state.clock.correct(ClockSource::Redis, at.timestamp(), took);
-    }
-    for error in results.iter().filter_map(|result| result.as_ref().err()) {
-        state.meters.redis_failed(error.label());
-    }
-    results
+    regions::check(state, &caller.book, calls, caller.call_options()).await
 }
 
 /// Whether Redis possibly received the check that failed.

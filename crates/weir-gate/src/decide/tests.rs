@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use weir_domain::decide::Decision;
-use weir_domain::request::Operation;
+use weir_domain::request::{Operation, Request, RequestDraft};
 use weir_wire::check::{AnswerCode, CheckAnswer, Degraded};
 
 use self::fixture::{Fixture, leased_window, window};
@@ -173,6 +173,33 @@ async fn redis_answers_a_mixed_batch_in_order_and_in_one_call() {
         answers.iter().map(|answer| answer.as_ref().expect("no key").remaining).collect();
     assert_eq!(remaining, [Some(999), Some(998), Some(997), Some(999)]);
     assert_eq!(fixture.redis_calls(), 1);
+}
+
+#[tokio::test]
+async fn near_part_of_a_batch_outside_the_home_is_measured_as_a_call_of_redis() {
+    let mut world = window("allow");
+    (world["name"], world["count_by"], world["reach"]) =
+        (json!("world"), json!(["team"]), json!("world"));
+    let fixture = Fixture::outside_the_home(&[window("allow"), world]).await;
+    let draft = RequestDraft {
+        namespace: "default".to_owned(),
+        attributes: [("team".to_owned(), "a".to_owned())].into(),
+        cost: 1,
+        operation: Operation::Consume,
+        idempotency_key: None,
+    };
+    let far = Request::parse(draft).expect("valid");
+    let near = fixture.request(Operation::Consume, Some("a"), 1);
+    decide(&fixture.state, &fixture.caller, std::slice::from_ref(&far)).await.expect("few limits");
+    assert_eq!((fixture.redis_calls(), fixture.state.round_trip.get_us()), (0, None));
+    let answers = decide(&fixture.state, &fixture.caller, &[far, near]).await.expect("few limits");
+    let degraded = |answer: &Result<CheckAnswer, _>| {
+        answer.as_ref().ok().map(|answer| answer.degraded.is_some())
+    };
+    let degraded: Vec<_> = answers.iter().map(degraded).collect();
+    assert_eq!(degraded, [Some(true), Some(false)]);
+    assert_eq!(fixture.redis_calls(), 1);
+    assert!(fixture.state.round_trip.get_us().is_some());
 }
 
 #[tokio::test]

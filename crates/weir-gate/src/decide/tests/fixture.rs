@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use weir_domain::decide::Decision;
 use weir_domain::id::{KeyId, RuleId, TenantId};
+use weir_domain::regions::{Region, Regions};
 use weir_domain::request::{Operation, Request, RequestDraft};
-use weir_domain::rulebook::Rulebook;
+use weir_domain::rulebook::{InstallationState, Rulebook};
 use weir_domain::time::{Clock, Micros, Timestamp};
 use weir_redis::limiter::{Limiter, LimiterSettings};
 use weir_wire::stored::{StoredRule, StoredTenant};
@@ -65,6 +66,18 @@ impl Fixture {
     /// The same for a gate that cannot reach Redis.
     pub(super) fn spread_and_away(rules: &[Value]) -> Self {
         Self::new(tenant(rules, &["user"], None), "redis://127.0.0.1:1")
+    }
+
+    /// A gate whose Redis has answered, in another region than the home, which no link reaches.
+    pub(super) async fn outside_the_home(rules: &[Value]) -> Self {
+        let (tenant, rules) = tenant(rules, &[], None);
+        let gates = vec!["https://gate".to_owned()];
+        let eu = Region { name: "eu".to_owned(), gates };
+        let regions = Regions::parse(Some("eu"), vec![eu]).expect("a region");
+        let installation =
+            InstallationState { regions, is_home_elsewhere: true, ..InstallationState::default() };
+        let rules = Rulebook::clone(&rules).with_installation(installation);
+        Self::connected_to((tenant, Arc::new(rules))).await
     }
 
     async fn connected_to(tenant: (TenantId, Arc<Rulebook>)) -> Self {
