@@ -72,11 +72,6 @@ impl Modify for Credentials {
             .build();
         let components = document.components.get_or_insert_default();
         components.add_security_scheme("bearer", SecurityScheme::Http(scheme));
-        let scheme = HttpBuilder::new()
-            .scheme(HttpAuthScheme::Bearer)
-            .description(Some("A token of a customer."))
-            .build();
-        components.add_security_scheme("view_token", SecurityScheme::Http(scheme));
     }
 }
 

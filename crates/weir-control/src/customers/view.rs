@@ -147,8 +147,8 @@ pub(crate) async fn token(
     change.answer(StatusCode::OK, &made).await
 }
 
-/// The page of the customer that the token names.
-#[utoipa::path(get, path = "/view", operation_id = "customer_page", tag = "plans", security(("view_token" = [])),
+/// The page of the customer that the token in `Authorization: Bearer view_…` names.
+#[utoipa::path(get, path = "/view", operation_id = "customer_page", tag = "plans", security(()),
     responses(
         (status = 200, description = "The page", body = CustomerPage),
         (status = 401, description = "The token is not valid, or has expired"),

@@ -37,6 +37,7 @@ pub(super) fn table() -> BTreeMap<&'static str, For> {
         ("readyz", For::Anybody),
         ("metrics", For::Anybody),
         ("invitations_preview", For::Anybody),
+        ("customer_page", For::Anybody),
         ("tenants_list", For::People),
         ("tenants_create", For::People),
         ("ceilings_read", For::Members(Viewer)),

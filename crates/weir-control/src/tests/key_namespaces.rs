@@ -31,7 +31,7 @@ enum Restricted {
 }
 
 /// The operations that concern the whole tenant.
-const OF_TENANT: [&str; 39] = [
+const OF_TENANT: [&str; 38] = [
     "plans_list",
     "plans_create",
     "plans_read",
@@ -48,7 +48,6 @@ const OF_TENANT: [&str; 39] = [
     "customers_usage",
     "customers_view_token",
     "customer_view_read",
-    "customer_view_update",
     "views_read",
     "views_update",
     "ceilings_read",

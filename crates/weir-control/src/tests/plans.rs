@@ -386,7 +386,7 @@ async fn view_of_customers_is_set_and_its_tokens_name_one_customer() {
     let first = ask("acme", json!({ "ttl_s": 60 })).await.expect(200).body;
     let second = ask("acme", json!({})).await.expect(200).body;
     assert_eq!(second["rulebook_version"], first["rulebook_version"], "the keys are there");
-    let page = async |token: &str| plane.ask("GET", "/view").bearer(token).send().await;
+    let page = async |token: &str| plane.ask("GET", "/v1/view").bearer(token).send().await;
     let token = first["token"].as_str().expect("a token").to_owned();
     let shown = page(&token).await.expect(200).body;
     let name = shown["title"].clone();
@@ -419,7 +419,7 @@ async fn view_of_customers_is_set_and_its_tokens_name_one_customer() {
     plane.advance(60_000);
     page(&token).await.problem(401, "unauthenticated");
     plane.by(&ada, "GET", "rules").send().await.expect(200);
-    let as_key = plane.ask("GET", &format!("/tenants/{}/rules", ada.tenant));
+    let as_key = plane.ask("GET", &format!("/v1/tenants/{}/rules", ada.tenant));
     let second = second["token"].as_str().expect("a token");
     as_key.bearer(second).send().await.problem(401, "unauthenticated");
     plane

@@ -10,6 +10,8 @@ use weir_wire::stored::{StoredRule, StoredTenant};
 
 use super::support::{DASHBOARD, Gate, Keys};
 
+/// A time after that of the gate and of Redis.
+const LATER_MS: i64 = 4_000_000_000_000;
 const SHOP: &str = "https://shop.example.com";
 
 /// A tenant whose customers are its users, with two limits, a hidden rule, a rule in shadow mode, and one that counts by more.
@@ -24,7 +26,7 @@ fn with_view(tenant: &mut StoredTenant) {
         StoredRule { id: id.to_string(), slots, body, revision: Some(1), newer_unreadable: None }
     };
     tenant.rules.extend([
-        rule(2, "exports", json!({ "description": "Exports a day", "match": [{ "attribute": "path", "eq": "/x" }] })).into(),
+        rule(2, "exports", json!({ "description": "Exports a day", "match": [{ "attribute": "path", "op": "equals", "value": "/x" }] })).into(),
         rule(3, "secret", json!({})).into(),
         rule(4, "trial", json!({ "mode": "shadow" })).into(),
         rule(5, "by-route", json!({ "count_by": ["user", "path"] })).into(),
@@ -42,8 +44,8 @@ fn key() -> ViewKey {
     ViewKey::derive(&[1; 32])
 }
 
-fn token(key: &ViewKey, tenant: &str, customer: &str, after_ms: i64) -> String {
-    let expires_at = Timestamp::from_millis(1_763_726_400_000 + after_ms);
+fn token(key: &ViewKey, tenant: &str, customer: &str, expires_at_ms: i64) -> String {
+    let expires_at = Timestamp::from_millis(expires_at_ms);
     let tenant = tenant.parse().expect("an id");
     key.sign(&Viewer { tenant, customer: customer.to_owned(), expires_at })
 }
@@ -71,7 +73,7 @@ async fn customer_reads_its_own_counters_of_the_rules_that_it_may_see() {
     take(&gate, &keys, "eve").await;
     take(&gate, &keys, "eve").await;
     let (status, headers, body) =
-        usage(&gate, &token(&key(), &keys.tenant, "ada", 1_000), SHOP).await;
+        usage(&gate, &token(&key(), &keys.tenant, "ada", LATER_MS), SHOP).await;
     assert_eq!(status, 200, "{body}");
     assert_eq!(headers[header::ACCESS_CONTROL_ALLOW_ORIGIN], SHOP);
     assert_eq!(headers[header::CACHE_CONTROL], "no-store");
@@ -87,10 +89,10 @@ async fn customer_reads_its_own_counters_of_the_rules_that_it_may_see() {
     assert_eq!(of_exports["description"], "Exports a day");
     let shown: Vec<_> = of_exports.as_object().expect("an object").keys().cloned().collect();
     let fields =
-        ["algorithm", "description", "limit", "remaining", "reset_after_ms", "rule", "used"];
+        ["rule", "description", "algorithm", "limit", "used", "remaining", "reset_after_ms"];
     assert_eq!(shown, fields, "no condition and no attribute");
     assert!(!body.to_string().contains("eve"));
-    let of_eve = usage(&gate, &token(&key(), &keys.tenant, "eve", 1_000), SHOP).await.2;
+    let of_eve = usage(&gate, &token(&key(), &keys.tenant, "eve", LATER_MS), SHOP).await.2;
     assert_eq!(of_eve["customer"], "eve");
     assert!(of_eve["limits"].as_array().expect("limits").iter().all(|limit| limit["used"] == 2));
 }
@@ -98,15 +100,15 @@ async fn customer_reads_its_own_counters_of_the_rules_that_it_may_see() {
 #[tokio::test]
 async fn forged_expired_and_foreign_tokens_are_refused() {
     let (gate, keys, others) = Gate::with(|tenant, _| with_view(tenant)).await;
-    let good = token(&key(), &keys.tenant, "ada", 1_000);
+    let good = token(&key(), &keys.tenant, "ada", LATER_MS);
     assert_eq!(usage(&gate, &good, SHOP).await.0, 200);
     let (head, signature) = good.rsplit_once('.').expect("two parts");
-    let for_eve = token(&ViewKey::derive(&[2; 32]), &keys.tenant, "eve", 1_000);
+    let for_eve = token(&ViewKey::derive(&[2; 32]), &keys.tenant, "eve", LATER_MS);
     let wrong = [
-        token(&ViewKey::derive(&[2; 32]), &keys.tenant, "ada", 1_000),
-        token(&key(), &others.tenant, "ada", 1_000),
-        token(&key(), "tenant_00000000000000000000000001", "ada", 1_000),
-        token(&key(), &keys.tenant, "ada", 0),
+        token(&ViewKey::derive(&[2; 32]), &keys.tenant, "ada", LATER_MS),
+        token(&key(), &others.tenant, "ada", LATER_MS),
+        token(&key(), "tenant_00000000000000000000000001", "ada", LATER_MS),
+        token(&key(), &keys.tenant, "ada", 1_763_726_400_000),
         format!("{}.{signature}", for_eve.rsplit_once('.').expect("two parts").0),
         format!("{head}."),
         head.to_owned(),
@@ -131,7 +133,7 @@ async fn forged_expired_and_foreign_tokens_are_refused() {
 #[tokio::test]
 async fn pages_of_other_origins_cannot_read_it_and_any_page_may_ask() {
     let (gate, keys, _) = Gate::with(|tenant, _| with_view(tenant)).await;
-    let token = token(&key(), &keys.tenant, "ada", 1_000);
+    let token = token(&key(), &keys.tenant, "ada", LATER_MS);
     for (origin, is_allowed) in [(SHOP, true), (DASHBOARD, true), ("https://evil.example", false)] {
         let (_, headers, _) = usage(&gate, &token, origin).await;
         let allowed = headers.get(header::ACCESS_CONTROL_ALLOW_ORIGIN);
@@ -153,7 +155,7 @@ async fn answer_is_repeated_for_a_second_and_the_tenants_ceiling_applies() {
         tenant.checks_per_second = Some(1);
     })
     .await;
-    let of = |customer: &str| token(&key(), &keys.tenant, customer, 1_000);
+    let of = |customer: &str| token(&key(), &keys.tenant, customer, LATER_MS);
     let (status, _, first) = usage(&gate, &of("ada"), SHOP).await;
     assert_eq!(status, 200);
     let (status, headers, body) = usage(&gate, &of("eve"), SHOP).await;

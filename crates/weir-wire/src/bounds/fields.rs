@@ -29,6 +29,9 @@ use crate::apply::{
     WEBHOOK_CHARS_MAX,
 };
 use crate::check::BATCH_MAX;
+use crate::customers::{
+    HIDDEN_RULES_MAX, VIEW_LOGO_BYTES_MAX, VIEW_ORIGINS_MAX, VIEW_TITLE_CHARS_MAX,
+};
 use crate::deferred::{NOT_AFTER_MS_MAX, NOT_AFTER_MS_MIN};
 use crate::leases::LEASE_CHARS_MAX;
 use crate::overrides::{BULK_OVERRIDES_MAX, REASON_CHARS_MAX};
@@ -159,6 +162,10 @@ fn plan_fields() -> Vec<(&'static str, &'static str, Value)> {
     let description = json!({ "maxLength": DESCRIPTION_CHARS_MAX, "pattern": PROSE });
     let limits = json!({ "minItems": 1, "maxItems": LIMITS_PER_RULE_MAX });
     let assignments = json!({ "minItems": 1, "maxItems": BULK_ASSIGNMENTS_MAX });
+    let view = "CustomerViewBody";
+    let logo = "^data:image/(png|jpeg|webp);base64,[A-Za-z0-9+/=]+$";
+    let origin = json!({ "type": "string", "pattern": "^https?://[-a-z0-9.:\\[\\]]{1,260}$" });
+    let origins = json!({ "maxItems": VIEW_ORIGINS_MAX, "items": origin });
     vec![
         ("PlanBody", "name", json!({ "pattern": RULE_NAME, "maxLength": 63 })),
         ("PlanBody", "description", description),
@@ -171,6 +178,13 @@ fn plan_fields() -> Vec<(&'static str, &'static str, Value)> {
         ("AssignmentBody", "note", json!({ "maxLength": REASON_CHARS_MAX, "pattern": PROSE })),
         ("BulkAssignmentsBody", "assignments", assignments),
         ("UpdateTenant", "customer_attribute", json!({ "pattern": ATTRIBUTE })),
+        (view, "title", json!({ "maxLength": VIEW_TITLE_CHARS_MAX, "pattern": PROSE })),
+        (view, "color", json!({ "pattern": "^#[0-9A-Fa-f]{6}$" })),
+        (view, "logo", json!({ "maxLength": VIEW_LOGO_BYTES_MAX, "pattern": logo })),
+        (view, "origins", origins),
+        (view, "hidden_rules", json!({ "maxItems": HIDDEN_RULES_MAX })),
+        ("HiddenRule", "namespace", json!({ "pattern": NAMESPACE })),
+        ("HiddenRule", "rule", json!({ "pattern": RULE_NAME, "maxLength": 63 })),
     ]
 }
 
