@@ -1,4 +1,4 @@
--- What the customers of a tenant see of their own usage, and where: title, color, logo, origins of browsers, hidden rules, and the
+-- The customers' own view of their usage: title, color, logo, origins of browsers, hidden rules, and the
 -- public keys that verify their tokens.
 SET LOCAL lock_timeout = '3s';
 

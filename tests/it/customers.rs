@@ -129,7 +129,7 @@ async fn customers_get_exactly_the_units_of_their_plan_and_keep_used_ones_when_i
     .await;
 }
 
-/// What the checks of a customer were answered, as its caller counts it.
+/// The answers to the checks of a customer, as its caller counts them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Answered {
     allowed: u64,

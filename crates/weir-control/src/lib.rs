@@ -70,10 +70,10 @@ mod specs;
 mod tenant_limiter;
 mod tokens;
 mod usage;
+mod view_keys;
 mod views;
 
 pub use alerting::{deliver, watch};
-pub use customers::view::ViewKeys;
 pub use housekeeping::{keep_statistics, run_housekeeping};
 pub use invitations::revoke_own::revoke_own as revoke_own_invitations;
 pub use login_throttle::LoginThrottle;
@@ -90,6 +90,7 @@ pub use state::{
 };
 pub use tokens::{AccessTokens, SigningKey, UnusableKey};
 pub use usage::keep_usage;
+pub use view_keys::ViewKeys;
 
 #[cfg(test)]
 mod tests;

@@ -17,7 +17,6 @@ use weir_webhook::{Sealing, Sender};
 use crate::actor::denials::Denials;
 use crate::after_answer::AfterAnswer;
 use crate::ceilings::admin_rate::AdminRates;
-use crate::customers::view::ViewKeys;
 use crate::login_throttle::LoginThrottle;
 use crate::login_throttle::refused_logins::RefusedLogins;
 use crate::macs::Macs;
@@ -26,6 +25,7 @@ use crate::passwords::Passwords;
 use crate::stats::live::watchers::Live;
 use crate::tenant_limiter::TenantLimiter;
 use crate::tokens::AccessTokens;
+use crate::view_keys::ViewKeys;
 
 /// The handles of the control plane. Cheap to clone.
 #[derive(Debug, Clone)]

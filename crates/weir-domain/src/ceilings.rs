@@ -90,7 +90,8 @@ impl Ceiling {
     pub const fn default_value(self) -> u64 {
         match self {
             Self::ChecksPerSecond => CHECKS_PER_SECOND_MAX,
-            Self::Rules => 10_000,
+            // For customers, `weir_customers_per_day` has the same number.
+            Self::Rules | Self::CustomersPerDay => 10_000,
             Self::LimitsPerCheck => 64,
             Self::ApiKeys => 100,
             Self::LiveSubjects => 1_000_000,
@@ -100,8 +101,6 @@ impl Ceiling {
             Self::WhatIfRuns => 1,
             Self::StatisticsDays => 730,
             Self::Assignments => 100_000,
-            // `weir_customers_per_day` has the same number.
-            Self::CustomersPerDay => 10_000,
         }
     }
 
@@ -112,12 +111,11 @@ impl Ceiling {
             Self::Rules | Self::ApiKeys | Self::AdminRequestsPerSecond => 10_000,
             Self::LimitsPerCheck => 64,
             Self::LiveSubjects => 1_000_000_000,
-            Self::RevisionsPerRule => 100_000,
+            Self::RevisionsPerRule | Self::CustomersPerDay => 100_000,
             Self::WebhookTestsPerMinute => 600,
             Self::WhatIfRuns => 2,
             Self::StatisticsDays => 3_650,
             Self::Assignments => 1_000_000,
-            Self::CustomersPerDay => 100_000,
         }
     }
 }

@@ -32,7 +32,7 @@ pub struct Assignment {
     pinned_revision: u32,
 }
 
-/// What the customers of a tenant can see of their own usage, and from where.
+/// The customers' own view of their usage: from where it can be read, and without which rules.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CustomerView {
     /// The stored form.

@@ -6,3 +6,4 @@ pub(crate) mod leases;
 pub(crate) mod monotonic;
 pub(crate) mod sharded;
 pub(crate) mod tenant_map;
+pub(crate) mod usage_cache;

@@ -4,6 +4,7 @@
 //! they can verify tokens and not make them.
 
 use std::fmt;
+use std::fmt::Write as _;
 
 use aws_lc_rs::hkdf::{HKDF_SHA256, Salt};
 use aws_lc_rs::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
@@ -55,7 +56,10 @@ impl ViewKey {
 
     /// The public key as hexadecimal digits.
     pub fn public(&self) -> String {
-        self.public_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
+        self.public_bytes().iter().fold(String::new(), |mut digits, byte| {
+            write!(digits, "{byte:02x}").expect("writing to a string cannot fail");
+            digits
+        })
     }
 
     /// The public key.

@@ -83,7 +83,7 @@ pub struct TenantChanges {
     pub spread: Vec<(String, Vec<String>)>,
     /// The attribute that names its customers.
     pub customer_attribute: Option<String>,
-    /// The JSON of what its customers can see of their own usage, without the logo.
+    /// The JSON of the customers' own view of their usage, without the logo.
     pub customer_view: Option<Box<str>>,
     /// The plans that were written.
     pub plans: Vec<ServedPlan>,

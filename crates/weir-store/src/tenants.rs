@@ -234,7 +234,7 @@ impl<'t> Tenants<'t> {
         Ok(row.map(TenantRow::from))
     }
 
-    /// The JSON of what the customers of a tenant can see of their own usage. `None` if nobody has set it.
+    /// The JSON of the customers' own view of their usage. `None` if nobody has set it.
     pub async fn customer_view(self, id: TenantId) -> Result<Option<Value>, StoreError> {
         let view = sqlx::query_scalar!(
             "-- tenants.customer_view
@@ -246,7 +246,7 @@ impl<'t> Tenants<'t> {
         Ok(view.flatten())
     }
 
-    /// Sets what the customers of a tenant can see of their own usage.
+    /// Sets the customers' own view of their usage.
     pub async fn set_customer_view(self, id: TenantId, view: &Value) -> Result<(), StoreError> {
         sqlx::query!(
             "-- tenants.set_customer_view

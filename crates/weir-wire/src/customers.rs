@@ -1,4 +1,4 @@
-//! Customers of a tenant, their counts, and what they see of their own usage, in JSON.
+//! Customers of a tenant, their counts, and their own view of their usage, in JSON.
 
 use serde::{Deserialize, Serialize};
 use weir_domain::customers::CustomerView;
@@ -111,7 +111,7 @@ pub struct CustomerRuleCounts {
     pub counts: CustomerCounts,
 }
 
-/// What the customers of a tenant see of their own usage, and from where.
+/// The customers' own view of their usage.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]

@@ -77,7 +77,7 @@ pub struct StoredTenant {
     /// The attribute that names the customers.
     #[serde(default)]
     pub customer_attribute: Option<String>,
-    /// The JSON of what the customers can see of their own usage.
+    /// The JSON of the customers' own view of their usage.
     #[serde(default)]
     pub customer_view: Option<Box<str>>,
     /// The plans, ordered by id.

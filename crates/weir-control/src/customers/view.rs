@@ -1,18 +1,14 @@
-//! What customers see of their own usage: the settings of the tenant, the tokens, and the page of a customer.
-
-use std::fmt;
-use std::sync::Arc;
+//! The customers' own view of their usage: the settings of the tenant, the tokens, and the page of a customer.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
 use serde_json::{Value, json};
-use weir_domain::time::Timestamp;
 use weir_http::bearer::credential;
 use weir_http::json::Json;
 use weir_http::params::Path;
 use weir_http::problem::Problem;
-use weir_http::view_token::{UnverifiedToken, ViewKey, Viewer as TokenViewer};
+use weir_http::view_token::{UnverifiedToken, Viewer as TokenViewer};
 use weir_store::Scope;
 use weir_wire::customers::{
     CustomerPage, CustomerViewBody, StoredCustomerView, VIEW_TOKEN_S_MAX, ViewTokenAnswer,
@@ -28,43 +24,8 @@ use crate::input::{Input, Once};
 use crate::plans::customer_attribute;
 use crate::replicas::LIVE_WITHIN;
 use crate::state::ControlState;
-use crate::tokens::{SigningKey, UnusableKey};
 
-/// The keys of the tokens of customers. The first signs, all verify. Cheap to clone.
-#[derive(Clone)]
-pub struct ViewKeys(Arc<Vec<ViewKey>>);
-
-impl ViewKeys {
-    /// Derives the keys from those that sign access tokens, the present one first.
-    pub fn new(keys: &[SigningKey]) -> Result<Self, UnusableKey> {
-        let derived: Result<Vec<_>, _> =
-            keys.iter().map(|key| Ok(ViewKey::derive(&key.seed()?))).collect();
-        let derived = derived?;
-        if derived.is_empty() { Err(UnusableKey::Missing) } else { Ok(Self(Arc::new(derived))) }
-    }
-
-    fn sign(&self, viewer: &TokenViewer) -> String {
-        self.0[0].sign(viewer)
-    }
-
-    /// The public keys, as the rulebook has them.
-    fn public(&self) -> Vec<String> {
-        self.0.iter().map(ViewKey::public).collect()
-    }
-
-    fn verified(&self, token: UnverifiedToken<'_>, now: Timestamp) -> Option<TokenViewer> {
-        let keys: Vec<_> = self.0.iter().map(ViewKey::public_bytes).collect();
-        token.verified(&keys, now)
-    }
-}
-
-impl fmt::Debug for ViewKeys {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ViewKeys({} keys)", self.0.len())
-    }
-}
-
-/// What the customers of the tenant see of their own usage, and from where.
+/// The customers' own view of their usage: its title and color, the origins of pages that read it, and the rules that it leaves out.
 #[utoipa::path(get, path = "/tenants/{tenant}/customer-view", operation_id = "customer_view_read", tag = "plans",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     responses((status = 200, description = "The settings", body = CustomerViewBody)))]
@@ -77,7 +38,7 @@ pub(crate) async fn read(
     Ok(Json(view.body()))
 }
 
-/// Replace what the customers of the tenant see of their own usage, and from where.
+/// Replace the settings of the customers' own view.
 #[utoipa::path(put, path = "/tenants/{tenant}/customer-view", operation_id = "customer_view_update", tag = "plans",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     request_body = CustomerViewBody,

@@ -37,7 +37,7 @@ pub struct SharedSettings {
     pub spread: SpreadNamespaces,
     /// The customers of a tenant that names a customer attribute.
     pub customers: Option<Arc<Customers>>,
-    /// What the customers can see of their own usage.
+    /// The customers' own view of their usage, if the tenant has it.
     pub customer_view: Option<Arc<CustomerView>>,
     /// The names of the plans.
     pub plans: BTreeMap<PlanId, Arc<str>>,

@@ -1,27 +1,24 @@
-//! The operation `GET /usage`: what a customer of a tenant has used of its limits, for the holder of its token.
+//! The operation `GET /usage`: the limits of a customer and the units that it has used, for the holder of its token.
 //!
 //! Nothing of a rule is shown but its name, its description and its limits. A page of another origin can read the answer in a browser
 //! if the tenant lists the origin.
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, Uri, header};
 use axum::response::{IntoResponse, Response};
-use rustc_hash::FxHashMap;
 use weir_domain::algorithm::LeaseId;
 use weir_domain::charge::RuleCharge;
 use weir_domain::counted::{Counted, Form};
 use weir_domain::customers::{CustomerView, Customers};
 use weir_domain::decide::Decision;
 use weir_domain::draft::Action;
-use weir_domain::id::{KeyId, TenantId};
+use weir_domain::id::KeyId;
 use weir_domain::matching::{LIMITS_PER_CHECK_MAX, charge_of};
 use weir_domain::overrides::Effect;
 use weir_domain::request::Operation;
 use weir_domain::rulebook::{ActiveRule, Rulebook, TenantRules};
-use weir_domain::subject::SubjectKey;
 use weir_domain::time::Micros;
 use weir_http::bearer::credential;
 use weir_http::json::Json;
@@ -37,36 +34,6 @@ use crate::decide::tenant_rates::share;
 use crate::requests::answer::AnswerTemplate;
 use crate::requests::caller::Caller;
 use crate::state::GateState;
-
-/// The time for which an answer is repeated.
-const CACHED_FOR: Duration = Duration::from_secs(1);
-/// The most answers that are held to be repeated.
-const CACHED_MAX: usize = 10_000;
-
-/// The answers of the last second.
-#[derive(Debug, Default)]
-pub(crate) struct UsageCache(Mutex<FxHashMap<CachedKey, (Instant, Arc<CustomerLimits>)>>);
-
-/// The customer, and the part of the tenant in the rulebook by which the answer was made.
-type CachedKey = (TenantId, SubjectKey, u64);
-
-impl UsageCache {
-    fn get(&self, key: CachedKey, now: Instant) -> Option<Arc<CustomerLimits>> {
-        let cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (at, answer) = cached.get(&key)?;
-        (now.saturating_duration_since(*at) < CACHED_FOR).then(|| Arc::clone(answer))
-    }
-
-    fn put(&self, key: CachedKey, now: Instant, answer: &Arc<CustomerLimits>) {
-        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if cached.len() >= CACHED_MAX {
-            cached.retain(|_, (at, _)| now.saturating_duration_since(*at) < CACHED_FOR);
-        }
-        if cached.len() < CACHED_MAX {
-            cached.insert(key, (now, Arc::clone(answer)));
-        }
-    }
-}
 
 /// The limits of a customer and what it has used of them, from the counters; an answer is at most a second old.
 ///
@@ -215,7 +182,7 @@ async fn counted(state: &GateState, viewed: &Viewed) -> Result<CustomerLimits, P
     let plan = plan.and_then(|plan| tenant.shared().plans.get(&plan.plan));
     Ok(CustomerLimits {
         customer: viewer.customer.clone(),
-        plan: plan.map(|name| name.to_string()),
+        plan: plan.map(ToString::to_string),
         limits,
         at: at.timestamp().into(),
     })

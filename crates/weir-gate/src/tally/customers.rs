@@ -63,8 +63,7 @@ pub(super) fn count(
 ) {
     let Some(attribute) = event.customer_attribute else { return };
     let operation = event.request().operation();
-    let requests = event.requests.iter();
-    let named = requests.filter_map(|request| request.attribute(attribute)).next();
+    let named = event.requests.iter().find_map(|request| request.attribute(attribute));
     if let Some(customer) = named {
         let refunds = decisions.iter().any(|decision| decision.refunded);
         let passes = if operation == Operation::Refund { refunds } else { event.answer.allowed };
