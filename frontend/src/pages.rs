@@ -4,6 +4,7 @@ mod accept;
 mod alerts;
 mod audit;
 mod confirm;
+mod customer_attribute;
 mod deferred;
 mod forgot;
 mod gates;

@@ -18,8 +18,18 @@ impl Api {
         self.create("/tenants".to_owned(), &body)
     }
 
+    pub fn tenant(self, tenant: &str) -> Answer<Tenant> {
+        self.read(format!("/tenants/{tenant}"))
+    }
+
     pub fn rename_tenant(self, tenant: &str, name: &str) -> Answer<Tenant> {
         let body = UpdateTenant { name: Some(name.to_owned()), ..UpdateTenant::default() };
+        self.call(Call::new(Method::PATCH, format!("/tenants/{tenant}")).body(&body))
+    }
+
+    /// Sets the attribute that names the tenant's customers; `None` takes it away.
+    pub fn set_customer_attribute(self, tenant: &str, attribute: Option<String>) -> Answer<Tenant> {
+        let body = UpdateTenant { customer_attribute: Some(attribute), ..UpdateTenant::default() };
         self.call(Call::new(Method::PATCH, format!("/tenants/{tenant}")).body(&body))
     }
 

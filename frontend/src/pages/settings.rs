@@ -25,6 +25,7 @@ use crate::components::remote_data::{RemoteData, fetch_data, show_shaped};
 use crate::components::require_role::RequireRole;
 use crate::components::submit::{SubmitAction, SubmitForm};
 use crate::components::toast::Toasts;
+use crate::pages::customer_attribute::CustomerAttribute;
 use crate::pages::shell::{LAST_TENANT, TenantId};
 use account::{OwnName, OwnPassword};
 use enforcement::Limits;
@@ -42,6 +43,7 @@ pub fn Settings() -> impl IntoView {
         tenant.get();
         api.me()
     });
+    let stored = fetch_data(move || api.tenant(&tenant.get()));
     let tenant_name = move |data: &Me| {
         let id = tenant.now();
         let here = data.memberships.iter().find(|membership| membership.tenant_id == id);
@@ -57,6 +59,9 @@ pub fn Settings() -> impl IntoView {
                     <TenantName name=name.clone() me />
                     <Limits name me />
                 }
+            })}
+            {show_shaped(stored, Skeleton::Form, move |data| {
+                view! { <CustomerAttribute attribute=data.customer_attribute done=move |()| () /> }
             })}
             <Namespaces />
             <Recording />
