@@ -13,6 +13,7 @@ mod live;
 mod members;
 mod operator;
 mod overrides;
+mod plans;
 mod problem;
 mod profiles;
 mod request;

@@ -20,8 +20,8 @@ use crate::components::url_state::PendingQuery;
 use crate::pages::{
     Accept, Alerts, Audit, Confirm, DeferredJobs, Forgot, Gates, Home, Keys, Live, Members,
     NewRule, NotFound, NotFoundInside, Operator, OperatorGates, OperatorRegions, Overrides,
-    Overview, Proxies, Reset, RuleEditor, RulePage, Rules, Settings, Shell, SignIn, SignUp, Start,
-    Subjects, Tenants, Tester, UndoneChanges, Usage, WhatIf, Why,
+    Overview, Plans, Proxies, Reset, RuleEditor, RulePage, Rules, Settings, Shell, SignIn, SignUp,
+    Start, Subjects, Tenants, Tester, UndoneChanges, Usage, WhatIf, Why,
 };
 use crate::session::{Session, SessionState, SignOutReason};
 
@@ -72,6 +72,7 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("rules/:rule") view=RulePage />
                     <Route path=path!("rules/:rule/edit") view=RuleEditor />
                     <Route path=path!("overrides") view=Overrides />
+                    <Route path=path!("plans") view=Plans />
                     <Route path=path!("test") view=Tester />
                     <Route path=path!("what-if") view=WhatIf />
                     <Route path=path!("why/:request") view=Why />

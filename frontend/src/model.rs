@@ -42,6 +42,7 @@ pub mod override_table;
 pub mod owners;
 pub mod palette;
 pub mod picture;
+pub mod plan_text;
 pub mod profile_text;
 pub mod remark;
 pub mod replay_difference;

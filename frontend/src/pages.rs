@@ -18,6 +18,7 @@ mod not_found;
 mod operator;
 mod overrides;
 mod overview;
+mod plans;
 mod proxies;
 mod published;
 mod reset;
@@ -46,8 +47,8 @@ pub use accept::Accept;
 pub use home::Home;
 pub use lazy::{
     Alerts, Audit, Confirm, DeferredJobs, Forgot, Gates, Keys, Live, Members, NewRule, Operator,
-    OperatorGates, OperatorRegions, Overrides, Overview, Proxies, Reset, RuleEditor, RulePage,
-    Rules, Settings, Subjects, Tester, Usage, WhatIf, Why,
+    OperatorGates, OperatorRegions, Overrides, Overview, Plans, Proxies, Reset, RuleEditor,
+    RulePage, Rules, Settings, Subjects, Tester, Usage, WhatIf, Why,
 };
 pub use not_found::{NotFound, NotFoundInside};
 pub use published::UndoneChanges;

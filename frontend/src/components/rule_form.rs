@@ -3,6 +3,7 @@
 mod controls;
 mod draft_transfer;
 mod editor;
+mod effect;
 mod limits;
 mod matching;
 mod outcome;
@@ -14,6 +15,7 @@ use weir_wire::words::Action;
 use controls::ControlFields;
 pub use draft_transfer::DraftTransfer;
 pub use editor::Editor;
+pub use effect::{EffectFields, EffectInput};
 pub use limits::{Limits, SuggestLimit};
 use matching::MatchFields;
 use outcome::{AdvancedFields, IdentityFields};

@@ -24,7 +24,7 @@ impl SubmitAction {
         Self::with_fields(&[])
     }
 
-    /// For a form that shows the problems of these fields beside them.
+    /// For a form that shows the problems of these fields beside them. `rules[]` stands for the fields of all items of `rules`.
     pub fn with_fields(fields: &'static [&'static str]) -> Self {
         Self { busy: RwSignal::new(false), problem: RwSignal::new(None), fields }
     }
@@ -92,7 +92,10 @@ impl SubmitAction {
     /// The last problem, unless the form's fields show all of it.
     fn hidden_problem(self) -> Option<Problem> {
         let problem = self.problem.get()?;
-        let shown_by_form = |field: &str| self.fields.contains(&field);
+        let shown_by_form = |field: &str| {
+            let list = field.split('[').next().map(|list| format!("{list}[]"));
+            self.fields.contains(&field) || list.is_some_and(|list| self.fields.contains(&&*list))
+        };
         let all_shown = !problem.fields.is_empty()
             && problem.fields.iter().all(|field| shown_by_form(&field.field));
         (!all_shown).then_some(problem)

@@ -87,6 +87,15 @@ pub fn limit(body: &LimitBody) -> String {
     LimitDraft::from(body.clone()).describe()
 }
 
+/// The effect of an override or a plan in place of the rule's limits.
+pub fn effect(limits: Option<&[LimitBody]>, action: Option<Action>) -> String {
+    match (limits, action) {
+        (Some(limits), _) => capital(&limits.iter().map(limit).collect::<Vec<_>>().join("; ")),
+        (None, Some(Action::Deny)) => "Deny".to_owned(),
+        (None, _) => "Allow".to_owned(),
+    }
+}
+
 /// The bound of an approximate rule.
 fn bound(rule: &RuleBody) -> Option<String> {
     let limits: Vec<_> = rule.limits.iter().cloned().map(LimitDraft::from).collect();

@@ -2,20 +2,13 @@
 
 use weir_wire::overrides::OverrideBody;
 use weir_wire::time::DateTime;
-use weir_wire::words::Action;
 
 use crate::model::difference::Difference;
 use crate::model::{labels, subject};
 
 /// The effect of an override in place of the rule's limits.
 pub fn effect(body: &OverrideBody) -> String {
-    match (&body.limits, body.action) {
-        (Some(limits), _) => {
-            labels::capital(&limits.iter().map(labels::limit).collect::<Vec<_>>().join("; "))
-        }
-        (None, Some(Action::Deny)) => "Deny".to_owned(),
-        (None, _) => "Allow".to_owned(),
-    }
+    labels::effect(body.limits.as_deref(), body.action)
 }
 
 /// All differences between two overrides of a rule; `time` formats a time.

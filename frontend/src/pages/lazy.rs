@@ -73,7 +73,7 @@ lazy! {
         rule::RulePage as rule_view, subjects::Subjects as subjects_view;
     editing: rule_editor::NewRule as new_rule_view, rule_editor::RuleEditor as rule_editor_view,
         what_if::WhatIf as what_if_view;
-    granting: overrides::Overrides as overrides_view, keys::Keys as keys_view,
+    granting: overrides::Overrides as overrides_view, plans::Plans as plans_view, keys::Keys as keys_view,
         members::Members as members_view, tester::Tester as tester_view;
     connecting: proxies::Proxies as proxies_view, alerts::Alerts as alerts_view;
     administering: audit::Audit as audit_view, settings::Settings as settings_view,

@@ -24,7 +24,12 @@ pub(super) use duration_field::NumberAndUnit;
 pub struct SuggestLimit(pub Callback<u32, AnyView>);
 
 #[component]
-pub fn Limits(editor: Editor) -> impl IntoView {
+pub fn Limits(
+    editor: Editor,
+    /// The limits of everyone, which cannot become an experiment.
+    #[prop(optional)]
+    plain: bool,
+) -> impl IntoView {
     let variants = Memo::new(move |_| {
         editor.form.with(|form| form.variants.iter().map(|variant| variant.row).collect::<Vec<_>>())
     });
@@ -47,9 +52,11 @@ pub fn Limits(editor: Editor) -> impl IntoView {
             <For each=move || variants.get() key=|row| *row let:row>
                 <VariantFields editor row />
             </For>
-            <div class="actions">
-                <button type="button" class="button small" disabled=move || full.get() on:click=move |_| editor.form.update(RuleForm::add_variant)>{add}</button>
-            </div>
+            {(!plain).then(|| view! {
+                <div class="actions">
+                    <button type="button" class="button small" disabled=move || full.get() on:click=move |_| editor.form.update(RuleForm::add_variant)>{add}</button>
+                </div>
+            })}
             <GroupProblem problem=whole />
         </fieldset>
     }

@@ -14,7 +14,7 @@ use crate::browser;
 use crate::components::control_flow::Show;
 use crate::components::field::{Binding, Choice, TextField};
 use crate::components::owner::OwnerQuestion;
-use crate::components::rule_form::Limits;
+use crate::components::rule_form::EffectFields;
 use crate::components::rule_picker::{RulePicker, Rules};
 use crate::components::seen::SeenAttributes;
 use crate::components::submit::{SubmitAction, SubmitForm};
@@ -22,7 +22,7 @@ use crate::components::toast::Toasts;
 use crate::model::expiry::Expiry;
 use crate::model::rule_choice::by_id;
 use crate::pages::shell::TenantId;
-use form::{Effect, Form};
+use form::Form;
 pub(super) use form::{Subject, fields_of, typed};
 use stale::{SaveTarget, Stale};
 
@@ -86,7 +86,7 @@ pub(super) fn Edit(
             <Show when=move || is_new><RuleChoice form rules /></Show>
             <SubjectFields subject=form.subject problem=subject_problem wildcard=true />
             <p class="field-problem">{refused_subject}</p>
-            <EffectFields form />
+            <EffectFields input=form.effect problem=Signal::derive(move || form.effect_problem()) />
             <TextField label="Starts at" value=form.start problem=start_problem hint="Optional, such as 2027-01-31T08:00:00Z. Empty: at once" />
             <ExpiryFields form rejected=action.server_problem("expires_at") />
             <TextField label="Reason" value=form.reason problem=action.server_problem("reason") hint="Optional. Shown here and in the audit log." />
@@ -127,19 +127,6 @@ fn RuleChoice(form: Form, rules: Rules) -> impl IntoView {
     });
     let value = Binding { value: form.rule.into(), set: choose };
     view! { <RulePicker label="Rule" rules value options=by_id /> }
-}
-
-#[component]
-fn EffectFields(form: Form) -> impl IntoView {
-    let options = vec![
-        (Effect::Limits, "Custom limits".to_owned()),
-        (Effect::Allow, "Allow".to_owned()),
-        (Effect::Deny, "Deny".to_owned()),
-    ];
-    view! {
-        <Choice label="Effect" value=form.effect.into() options problem=Signal::derive(move || form.effect_problem()) />
-        <Show when=move || form.effect.get() == Effect::Limits><Limits editor=form.editor /></Show>
-    }
 }
 
 /// The expiry; `rejected` is the server's problem with it.

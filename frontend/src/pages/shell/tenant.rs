@@ -54,7 +54,14 @@ pub(super) const GROUPS: [(&str, &[Page]); 5] = [
             page("deferred", "Deferred jobs", "clock"),
         ],
     ),
-    ("Control", &[page("rules", "Rules", "shield-half"), page("overrides", "Overrides", "split")]),
+    (
+        "Control",
+        &[
+            page("rules", "Rules", "shield-half"),
+            page("overrides", "Overrides", "split"),
+            page("plans", "Plans", "layers"),
+        ],
+    ),
     ("Lab", &[page("test", "Simulate", "flask-conical"), page("what-if", "Replay", "history")]),
     (
         "Platform",

@@ -7,31 +7,20 @@ use weir_wire::limits::LimitBody;
 use weir_wire::overrides::{OverrideAnswer, OverrideBody};
 use weir_wire::rules::RuleAnswer;
 use weir_wire::time::DateTime;
-use weir_wire::words::Action;
 
 use crate::browser;
-use crate::components::rule_form::Editor;
+use crate::components::rule_form::EffectInput;
 use crate::model::expiry::Expiry;
-use crate::model::rule_form::RuleForm;
 
 /// A value for each attribute that a rule counts by.
 pub(in super::super) type Subject = RwSignal<Vec<(String, RwSignal<String>)>>;
-
-/// The effect in place of the rule's limits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Effect {
-    Limits,
-    Allow,
-    Deny,
-}
 
 /// The input; cheap to copy.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Form {
     pub rule: RwSignal<String>,
     pub subject: Subject,
-    pub effect: RwSignal<Effect>,
-    pub editor: Editor,
+    pub effect: EffectInput,
     pub expiry: RwSignal<Expiry>,
     pub day: RwSignal<String>,
     /// The time from which it applies, as the API writes it; empty for at once.
@@ -53,8 +42,7 @@ impl Form {
         let form = Self {
             rule: RwSignal::new(rule.id.clone()),
             subject: RwSignal::new(fields_of(rule)),
-            effect: RwSignal::new(Effect::Limits),
-            editor: Editor::new(RuleForm::of(&rule.rule)),
+            effect: EffectInput::of_rule(&rule.rule),
             expiry: RwSignal::new(Expiry::Never),
             day: RwSignal::new(String::new()),
             start: RwSignal::new(String::new()),
@@ -72,16 +60,7 @@ impl Form {
 
     /// Copies the values of an override.
     pub fn fill(self, body: &OverrideBody, rule: &RuleAnswer) {
-        let mut shape = rule.rule.clone();
-        if let Some(limits) = &body.limits {
-            shape.limits.clone_from(limits);
-        }
-        self.editor.reset(RuleForm::of(&shape));
-        self.effect.set(match (&body.limits, body.action) {
-            (None, Some(Action::Deny)) => Effect::Deny,
-            (None, _) => Effect::Allow,
-            _ => Effect::Limits,
-        });
+        self.effect.fill(&rule.rule, body.limits.as_deref(), body.action);
         self.subject.with_untracked(|fields| {
             for (name, value) in fields {
                 value.set(body.subject.get(name).cloned().unwrap_or_default());
@@ -99,18 +78,14 @@ impl Form {
     /// Chooses another rule, whose limits and attributes replace the entered ones.
     pub fn choose(self, rule: &RuleAnswer) {
         self.subject.set(fields_of(rule));
-        self.editor.reset(RuleForm::of(&rule.rule));
+        self.effect.choose(&rule.rule);
         self.rule_limits.set(rule.rule.limits.clone());
         self.rule.set(rule.id.clone());
     }
 
     /// The override; tracked. `None` while its expiry or its limits are invalid.
     pub fn body(self) -> Option<OverrideBody> {
-        let (limits, action) = match self.effect.get() {
-            Effect::Limits => (Some(self.editor.right()?.limits), None),
-            Effect::Allow => (None, Some(Action::Allow)),
-            Effect::Deny => (None, Some(Action::Deny)),
-        };
+        let (limits, action) = self.effect.body()?;
         let reason = self.reason.get();
         Some(OverrideBody {
             rule_id: self.rule.get(),
@@ -126,7 +101,7 @@ impl Form {
     /// The override to send; `None` if it has problems, which become visible.
     pub fn submit(self) -> Option<OverrideBody> {
         self.tried.set(true);
-        self.editor.submit();
+        self.effect.editor.submit();
         let body = untrack(|| self.body().filter(|_| self.subject_problem().is_none()))
             .filter(|_| untrack(|| self.effect_problem()).is_none());
         if body.is_none() {

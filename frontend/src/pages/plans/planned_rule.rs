@@ -1,0 +1,89 @@
+//! A rule that a plan names, with the plan's effect on it.
+
+use leptos::prelude::*;
+use weir_wire::plans::PlanRule;
+use weir_wire::problem::FieldProblem;
+use weir_wire::rules::{RuleAnswer, RuleBody};
+
+use crate::components::rule_form::{EffectFields, EffectInput};
+use crate::model::field_problem::field_problem;
+use crate::model::labels;
+
+/// The input.
+#[derive(Debug, Clone)]
+pub(super) struct PlannedRule {
+    rule: RuleBody,
+    input: EffectInput,
+}
+
+impl PlannedRule {
+    /// The rule with its own limits, to be changed.
+    pub(super) fn new(rule: &RuleAnswer) -> Self {
+        let rule = rule.rule.clone();
+        Self { input: EffectInput::of_rule(&rule), rule }
+    }
+
+    /// The input for a rule that a stored plan names.
+    pub(super) fn of(planned: &PlanRule, rules: &[RuleAnswer]) -> Self {
+        let named = rules.iter().map(|rule| &rule.rule);
+        let mut named =
+            named.filter(|rule| rule.name == planned.rule && rule.namespace == planned.namespace);
+        let bare = || RuleBody {
+            namespace: planned.namespace.clone(),
+            name: planned.rule.clone(),
+            ..RuleBody::default()
+        };
+        let rule = named.next().cloned().unwrap_or_else(bare);
+        let input = EffectInput::of_rule(&rule);
+        input.fill(&rule, planned.limits.as_deref(), planned.action);
+        Self { rule, input }
+    }
+
+    /// The rule as the plan names it; not tracked. `None` if its limits have problems, which become visible.
+    pub(super) fn submit(&self) -> Option<PlanRule> {
+        self.input.editor.submit();
+        let (limits, action) = untrack(|| self.input.body())?;
+        let RuleBody { namespace, name, .. } = &self.rule;
+        Some(PlanRule { namespace: namespace.clone(), rule: name.clone(), limits, action })
+    }
+
+    /// The namespace and name, by which the form knows the rule.
+    pub(super) fn name(&self) -> String {
+        format!("{} / {}", self.rule.namespace, self.rule.name)
+    }
+}
+
+/// The fields; `rejected` are the server's problems with them.
+#[component]
+pub(super) fn PlannedRuleFields(
+    planned: PlannedRule,
+    rejected: Signal<Vec<FieldProblem>>,
+    #[prop(into)] on_remove: Callback<()>,
+) -> impl IntoView {
+    let (name, input) = (planned.name(), planned.input);
+    let of_limits = |problem: &FieldProblem| problem.field.starts_with("limits");
+    Effect::new(move |_| {
+        let limits = rejected.get().into_iter().filter(of_limits);
+        input.editor.refuse(limits.collect());
+    });
+    let whole = move || {
+        let problems = rejected.get();
+        problems
+            .iter()
+            .find(|problem| !of_limits(problem))
+            .map(|problem| field_problem(&problem.reason))
+    };
+    let own = labels::effect(Some(&planned.rule.limits), None);
+    let own = (!own.is_empty()).then(|| format!("Without a plan: {own}"));
+    view! {
+        <div class="variant stack" role="group" aria-label=name.clone()>
+            <div class="planned-rule">
+                <h3>{name.clone()}</h3>
+                <button type="button" class="button plain-button" on:click=move |_| on_remove.run(()) aria-label=format!("Remove {name}")>"Remove"</button>
+            </div>
+            <p class="note">{own}</p>
+            <p class="field-problem">{whole}</p>
+            <EffectFields input />
+        </div>
+    }
+}
