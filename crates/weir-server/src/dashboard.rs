@@ -12,12 +12,12 @@ use rust_embed::RustEmbed;
 use weir_http::problem::Problem;
 
 use crate::embedded::{file, not_built, refuse_writes};
-use crate::{guide, reference, schemas};
+use crate::{guide, reference, schemas, usage_view};
 
 #[derive(RustEmbed)]
 #[folder = "../../frontend/dist"]
 #[cfg_attr(not(feature = "embed"), allow_missing = true)]
-struct Files;
+pub struct Files;
 
 const PAGE: &str = "index.html";
 
@@ -41,6 +41,7 @@ pub fn router(gate_origins: &[String]) -> Router {
     Router::new()
         .route("/", any(answer.clone()))
         .route("/{*path}", any(answer))
+        .merge(usage_view::router(gate_origins))
         .merge(guide::router())
         .merge(reference::router(gate_origins))
         .merge(schemas::router())

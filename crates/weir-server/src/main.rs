@@ -32,6 +32,7 @@ mod schemas;
 mod serve;
 mod telemetry;
 mod terminal;
+mod usage_view;
 mod user;
 
 #[global_allocator]
