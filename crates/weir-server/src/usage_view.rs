@@ -24,7 +24,7 @@ pub fn router(gate_origins: &[String]) -> Router {
         .route("/u", any(|| async { Redirect::permanent("/u/") }))
         .route("/u/", any(page.clone()))
         .route("/u/{*path}", any(page))
-        .route("/weir-usage.js", any(|request| async move { element::<Files>(&request) }))
+        .route("/weir-usage.js", any(|request: Request| async move { element::<Files>(&request) }))
 }
 
 /// Any site can have the page in a frame. It has no session, so that nobody can be led to click on anything of worth.
