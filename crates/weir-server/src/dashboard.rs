@@ -11,13 +11,8 @@ use axum::routing::any;
 use rust_embed::RustEmbed;
 use weir_http::problem::Problem;
 
-use crate::embedded::{file, not_built, refuse_writes};
+use crate::embedded::{Files, file, not_built, refuse_writes};
 use crate::{guide, reference, schemas, usage_view};
-
-#[derive(RustEmbed)]
-#[folder = "../../frontend/dist"]
-#[cfg_attr(not(feature = "embed"), allow_missing = true)]
-pub struct Files;
 
 const PAGE: &str = "index.html";
 

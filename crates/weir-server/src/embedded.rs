@@ -7,6 +7,12 @@ use rust_embed::{EmbeddedFile, RustEmbed};
 use weir_http::problem::Problem;
 use weir_wire::problem::ErrorCode;
 
+/// The files of the dashboard, and of the customers' own view.
+#[derive(RustEmbed)]
+#[folder = "../../frontend/dist"]
+#[cfg_attr(not(feature = "embed"), allow_missing = true)]
+pub struct Files;
+
 /// The file at `path`, compressed if a compressed copy exists and the client accepts it.
 pub fn file<Files: RustEmbed>(path: &str, headers: &HeaderMap, caching: &str) -> Option<Response> {
     if path.is_empty() || path.rsplit('.').next() == Some("br") {

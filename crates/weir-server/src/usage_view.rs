@@ -1,4 +1,4 @@
-//! What customers of a tenant see: the page `/u/`, and the element `<weir-usage>` for the tenant's own site. Their files are
+//! The customers' own view of their usage: the page `/u/`, and the element `<weir-usage>` for the tenant's own site. Their files are
 //! embedded with those of the dashboard.
 
 use axum::Router;
@@ -9,8 +9,7 @@ use axum::routing::any;
 use rust_embed::RustEmbed;
 use weir_http::problem::Problem;
 
-use crate::dashboard::Files;
-use crate::embedded::{file, not_built, refuse_writes};
+use crate::embedded::{Files, file, not_built, refuse_writes};
 
 /// The routes of the page, which can call gates at these origins, and of the element.
 pub fn router(gate_origins: &[String]) -> Router {

@@ -26,8 +26,8 @@ pub struct Demo {
     pub writes: bool,
 }
 
-/// For checks, and for rules as code.
-const KEY_SCOPES: [&str; 2] = ["check", "write"];
+/// For checks, rules as code, and settings of the tenant.
+const KEY_SCOPES: [&str; 2] = ["check", "admin"];
 const EMAIL: &str = "demo@example.com";
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
