@@ -59,9 +59,9 @@ class WeirUsage extends HTMLElement {
     constructor() {
         super();
         const root = this.attachShadow({ mode: "open" });
-        const sheet = new CSSStyleSheet();
-        sheet.replaceSync(STYLE);
-        root.adoptedStyleSheets = [sheet];
+        const style = new CSSStyleSheet();
+        style.replaceSync(STYLE);
+        root.adoptedStyleSheets = [style];
         this.#expired.name = "expired";
         this.#expired.textContent = "This view has expired. Reload the page.";
         this.#status.setAttribute("role", "status");

@@ -54,7 +54,7 @@ pub fn Plans() -> impl IntoView {
     }
 }
 
-/// What plans are, and the setting that they need.
+/// The purpose of plans, and the setting that they need.
 #[component]
 fn NoAttribute(state: PlansState) -> impl IntoView {
     view! {

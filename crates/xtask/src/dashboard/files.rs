@@ -66,6 +66,11 @@ pub fn report(dist: &Path, small: bool) -> Result<()> {
         let (Ok(raw), Ok(small)) = (fs::metadata(&file), fs::metadata(sent)) else {
             continue;
         };
+        // The dashboard does not fetch the customers' own view.
+        let name = file.strip_prefix(dist)?;
+        if name.starts_with("u") || name == Path::new("weir-usage.js") {
+            continue;
+        }
         all_bytes += small.len();
         let later = file.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PART));
         if !later {
@@ -78,7 +83,7 @@ pub fn report(dist: &Path, small: bool) -> Result<()> {
             raw.len(),
             small.len(),
             if later { ", later" } else { "" },
-            file.strip_prefix(dist)?.display()
+            name.display()
         );
     }
     println!("   {first_bytes} bytes for the first page, at most {FIRST_BYTES_MAX}");
@@ -189,8 +194,8 @@ fn copy_into(file: &Path, base: &Path, folder: &Path) -> Result<()> {
 const FIRST_BYTES_MAX: u64 = 368_640;
 /// The most bytes of each file that is fetched later: 120 KiB.
 const PART_BYTES_MAX: u64 = 122_880;
-/// The most bytes of the first page and all parts: 1,216 KiB.
-const ALL_BYTES_MAX: u64 = 1_245_184;
+/// The most bytes of the first page and all parts: 1,236 KiB.
+const ALL_BYTES_MAX: u64 = 1_265_664;
 /// How the names of the parts begin that are fetched later.
 const PART: &str = "part";
 /// The name of parts that groups of pages share.
