@@ -49,7 +49,7 @@ mod tests {
 
     use super::*;
 
-    fn rule(count_by: serde_json::Value, action: &str) -> RuleBody {
+    fn rule(count_by: &serde_json::Value, action: &str) -> RuleBody {
         let limits = json!([{ "algorithm": "fixed_window", "limit": 5, "window_ms": 60_000 }]);
         let limits = if action == "limit" { limits } else { json!([]) };
         let rule = json!({ "name": "r", "count_by": count_by, "action": action, "limits": limits });
@@ -60,11 +60,11 @@ mod tests {
     fn a_plan_names_rules_that_count_by_the_customer_as_it_is() {
         let lower = json!([{ "attribute": "org", "as": "lower" }]);
         let all = [
-            rule(json!(["user", "org"]), "limit"),
-            rule(json!(["user"]), "limit"),
-            rule(lower, "limit"),
-            rule(json!(["org"]), "deny"),
-            rule(json!([]), "limit"),
+            rule(&json!(["user", "org"]), "limit"),
+            rule(&json!(["user"]), "limit"),
+            rule(&lower, "limit"),
+            rule(&json!(["org"]), "deny"),
+            rule(&json!([]), "limit"),
         ];
         assert_eq!(all.map(|rule| fits(&rule, "org")), [true, false, false, false, false]);
     }

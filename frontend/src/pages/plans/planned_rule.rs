@@ -60,7 +60,8 @@ pub(super) fn PlannedRuleFields(
     rejected: Signal<Vec<FieldProblem>>,
     #[prop(into)] on_remove: Callback<()>,
 ) -> impl IntoView {
-    let (name, input) = (planned.name(), planned.input);
+    let name = planned.name();
+    let PlannedRule { rule, input, .. } = planned;
     let of_limits = |problem: &FieldProblem| problem.field.starts_with("limits");
     Effect::new(move |_| {
         let limits = rejected.get().into_iter().filter(of_limits);
@@ -73,7 +74,7 @@ pub(super) fn PlannedRuleFields(
             .find(|problem| !of_limits(problem))
             .map(|problem| field_problem(&problem.reason))
     };
-    let own = labels::effect(Some(&planned.rule.limits), None);
+    let own = labels::effect(Some(&rule.limits), None);
     let own = (!own.is_empty()).then(|| format!("Without a plan: {own}"));
     view! {
         <div class="variant stack" role="group" aria-label=name.clone()>
