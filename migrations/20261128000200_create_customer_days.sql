@@ -136,20 +136,31 @@ BEGIN
     IF NOT pg_try_advisory_xact_lock(hashtextextended('weir_fold_customer_days', 0)) THEN
         RETURN 0;
     END IF;
-    WITH ranked AS (
+    WITH full_days AS MATERIALIZED (
+        SELECT d.tenant_id, d.day, d.most FROM (
+            SELECT c.tenant_id, c.day, count(*) AS customers,
+                weir_customers_per_day(c.tenant_id) AS most
+            FROM customer_days c
+            WHERE c.rule_id = '00000000-0000-0000-0000-000000000000' AND c.customer <> ''
+                AND c.day >= today - 3
+            GROUP BY 1, 2
+        ) d
+        WHERE d.customers > d.most
+    ),
+    ranked AS (
         SELECT
-            c.tenant_id, c.day, c.customer,
+            c.tenant_id, c.day, c.customer, f.most,
             row_number() OVER (
                 PARTITION BY c.tenant_id, c.day ORDER BY c.allowed + c.denied DESC, c.customer
             ) AS place
-        FROM customer_days c
+        FROM full_days f
+        JOIN customer_days c ON c.tenant_id = f.tenant_id AND c.day = f.day
         WHERE c.rule_id = '00000000-0000-0000-0000-000000000000' AND c.customer <> ''
-            AND c.day >= today - 3
     ),
     gone AS (
         DELETE FROM customer_days c
-        USING ranked r JOIN LATERAL weir_customers_per_day(r.tenant_id) most ON true
-        WHERE r.place > most
+        USING ranked r
+        WHERE r.place > r.most
             AND c.tenant_id = r.tenant_id AND c.day = r.day AND c.customer = r.customer
         RETURNING c.*
     ),

@@ -13,7 +13,7 @@ use weir_domain::charge::RuleCharge;
 use weir_domain::counted::{Counted, Form};
 use weir_domain::customers::{CustomerView, Customers};
 use weir_domain::decide::Decision;
-use weir_domain::draft::Action;
+use weir_domain::draft::{Action, Mode};
 use weir_domain::id::KeyId;
 use weir_domain::matching::{LIMITS_PER_CHECK_MAX, charge_of};
 use weir_domain::overrides::Effect;
@@ -199,13 +199,12 @@ fn charges(state: &GateState, viewed: &Viewed) -> Vec<RuleCharge> {
             **name == *rule.name() && *namespace == *rule.namespace()
         };
         rule.action() == Action::Limit
+            && rule.mode() != Mode::Off
             && counts_by(rule.count_by(), customers.attribute())
             && !view.hidden_rules.iter().any(is_named)
     };
     let charge = |active: &Arc<ActiveRule>| {
         let namespace = book.namespace(viewer.tenant, active.rule.namespace())?;
-        // A rule that is off is in no namespace.
-        namespace.rules.iter().find(|served| served.id == active.id)?;
         let exception = active.overrides.find(&active.rule, &values, now);
         // Without a limit there is nothing to use up.
         let limits =

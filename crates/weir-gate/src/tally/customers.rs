@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use rustc_hash::FxHashMap;
 use weir_domain::id::{RuleId, TenantId};
-use weir_domain::request::Operation;
+use weir_domain::request::{Operation, Request};
 use weir_store::{CustomerCounts, CustomerDayRow};
 
 use super::event::DecisionEvent;
@@ -63,7 +63,7 @@ pub(super) fn count(
 ) {
     let Some(attribute) = event.customer_attribute else { return };
     let operation = event.request().operation();
-    let named = event.requests.iter().find_map(|request| request.attribute(attribute));
+    let named = event.requests.iter().find_map(|request| customer_of(request, attribute));
     if let Some(customer) = named {
         let refunds = decisions.iter().any(|decision| decision.refunded);
         let passes = if operation == Operation::Refund { refunds } else { event.answer.allowed };
@@ -71,7 +71,7 @@ pub(super) fn count(
         add(&mut tally_of(customers, customer).whole, &counts);
     }
     for decision in decisions {
-        let Some(customer) = decision.request.attribute(attribute) else { continue };
+        let Some(customer) = customer_of(decision.request, attribute) else { continue };
         let passes = match operation {
             Operation::Refund => decision.refunded,
             Operation::Record | Operation::Commit(_) => true,
@@ -84,6 +84,11 @@ pub(super) fn count(
         }
         tally_of(customers, customer).add_rule(decision.rule.id, &counts);
     }
+}
+
+/// The customer of a request. The empty name stands for those beyond a bound, so a customer cannot have it.
+fn customer_of<'r>(request: &'r Request, attribute: &str) -> Option<&'r str> {
+    request.attribute(attribute).filter(|customer| !customer.is_empty())
 }
 
 /// The counts of one request of this operation. Units that a reservation holds count when it is committed.
