@@ -41,6 +41,9 @@ const OF_EXHAUST: [(&str, &str); 1] = [("post", "/exhaust")];
 /// Operations on leases, which `concurrency.rs` tests: there is no lease that every tenant has.
 const OF_LEASES: [(&str, &str); 2] = [("post", "/renew"), ("post", "/release")];
 
+/// The operation of customers, whose tokens `usage.rs` tests.
+const OF_CUSTOMERS: [(&str, &str); 1] = [("get", "/usage")];
+
 /// Operations whose keys the tests of `authorize` check: a wrong key is 503.
 const OF_PROXIES: [(&str, &str); 1] = [("get", "/authorize/{profile_name}")];
 
@@ -60,6 +63,7 @@ fn every_operation_of_the_document_has_a_row() {
         .chain(&OF_PROXIES)
         .chain(&OF_EXHAUST)
         .chain(&OF_LEASES)
+        .chain(&OF_CUSTOMERS)
         .map(|&(method, path)| (method.to_owned(), path.to_owned()));
     let rows = with_key().map(|(method, path, _)| (method.to_owned(), path.to_owned()));
     assert_eq!(described, other.chain(rows).collect());
