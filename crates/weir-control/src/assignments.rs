@@ -33,7 +33,7 @@ use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::input::{Input, Once};
 use crate::listing::{List, ListQuery};
-use crate::plans::customer_attribute;
+use crate::plans::{customer_attribute, plan_filter};
 use crate::specs;
 use crate::state::ControlState;
 
@@ -70,11 +70,7 @@ pub(crate) async fn list(
 ) -> Result<Json<Page<AssignmentAnswer>>, ControlError> {
     let tenant_id = caller.tenant_id;
     let AssignmentQuery { customer, plan, ended, limit, cursor } = query;
-    let plan_id: Option<PlanId> = plan
-        .as_deref()
-        .map(str::parse)
-        .transpose()
-        .map_err(|_| Problem::invalid_field("plan", "must be the id of a plan"))?;
+    let plan_id = plan_filter(plan.as_deref())?;
     if let Some(Err(reason)) = customer.as_deref().map(names::value) {
         return Err(Problem::invalid_field("customer", reason).into());
     }

@@ -9,7 +9,6 @@ use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
-use weir_domain::id::PlanId;
 use weir_domain::names;
 use weir_http::json::Json;
 use weir_http::params::{Path, Query};
@@ -27,6 +26,7 @@ use crate::csv::{self, TableFormat};
 use crate::days;
 use crate::error::ControlError;
 use crate::listing::{List, ListQuery};
+use crate::plans::plan_filter;
 use crate::state::ControlState;
 
 /// The most assignments that the answer about one customer lists.
@@ -92,11 +92,7 @@ pub(crate) async fn list(
     let CustomersQuery { query: prefix, plan, order, limit, cursor } = query;
     let prefix = prefix.unwrap_or_default();
     names::value(&prefix).map_err(|reason| Problem::invalid_field("query", reason))?;
-    let plan_id: Option<PlanId> = plan
-        .as_deref()
-        .map(str::parse)
-        .transpose()
-        .map_err(|_| Problem::invalid_field("plan", "must be the id of a plan"))?;
+    let plan_id = plan_filter(plan.as_deref())?;
     let by_denied = order == Some(CustomerOrder::Denied);
     if by_denied && plan_id.is_some() {
         return Err(Problem::invalid_field("plan", "must be left out with `order=denied`").into());

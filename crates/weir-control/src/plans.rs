@@ -103,6 +103,12 @@ pub(crate) async fn customer_attribute(change: &mut Change) -> Result<String, Co
     Ok(tenant.ok_or_else(Problem::not_found)?.customer_attribute.ok_or_else(missing)?)
 }
 
+/// The plan of a filter.
+pub(crate) fn plan_filter(plan: Option<&str>) -> Result<Option<PlanId>, Problem> {
+    let plan = plan.map(str::parse).transpose();
+    plan.map_err(|_| Problem::invalid_field("plan", "must be the id of a plan"))
+}
+
 /// The older revisions of a plan that customers still keep.
 pub(super) fn pinned(row: &PlanRow) -> Result<Vec<PinnedRevision>, Problem> {
     let mut pinned: Vec<PinnedRevision> =

@@ -58,7 +58,7 @@ macro_rules! tenants_with {
                     version,
                     removed_version,
                     customer_attribute,
-                    (customer_view - 'logo')::text AS customer_view
+                    (customer_view #- '{view,logo}')::text AS customer_view
                 FROM tenants
                 WHERE "
                 + $condition

@@ -148,23 +148,9 @@ pub struct HiddenRule {
 /// The stored form: the body, and the public keys that verify tokens. Gates get it without the logo.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredCustomerView {
-    /// The settings.
-    #[serde(default)]
-    pub title: Option<String>,
-    /// The color of bars.
-    #[serde(default)]
-    pub color: Option<String>,
-    /// The logo.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub logo: Option<String>,
-    /// The origins of pages.
-    #[serde(default)]
-    pub origins: Vec<String>,
-    /// The rules that customers do not see.
-    #[serde(default)]
-    pub hidden_rules: Vec<HiddenRule>,
+    /// The body.
+    pub view: CustomerViewBody,
     /// The public keys, as hexadecimal digits.
-    #[serde(default)]
     pub keys: Vec<String>,
 }
 
@@ -286,27 +272,14 @@ impl CustomerViewBody {
     }
 }
 
-impl StoredCustomerView {
-    /// The stored form of a body, with these public keys.
-    pub fn new(body: CustomerViewBody, keys: Vec<String>) -> Self {
-        let CustomerViewBody { title, color, logo, origins, hidden_rules } = body;
-        Self { title, color, logo, origins, hidden_rules, keys }
-    }
-
-    /// The body.
-    pub fn body(&self) -> CustomerViewBody {
-        let Self { title, color, logo, origins, hidden_rules, .. } = self.clone();
-        CustomerViewBody { title, color, logo, origins, hidden_rules }
-    }
-}
-
 /// The form that gates use of the stored one. Parts that cannot be read are left out, so a token that they would verify is refused.
 pub(crate) fn served_view(text: &str) -> CustomerView {
     let stored: StoredCustomerView = serde_json::from_str(text).unwrap_or_default();
     CustomerView {
         text: text.into(),
-        origins: stored.origins,
+        origins: stored.view.origins,
         hidden_rules: stored
+            .view
             .hidden_rules
             .into_iter()
             .map(|one| (one.namespace, one.rule))
@@ -401,7 +374,7 @@ mod tests {
     #[test]
     fn served_form_has_the_keys_that_can_be_read() {
         let keys = vec!["0a".repeat(32), "xy".repeat(32), "ä".repeat(32)];
-        let stored = StoredCustomerView::new(CustomerViewBody::default(), keys);
+        let stored = StoredCustomerView { view: CustomerViewBody::default(), keys };
         let text = serde_json::to_string(&stored).expect("plain data");
         assert_eq!(served_view(&text).keys, [[10; 32]]);
         assert_eq!(served_view("damaged").keys, [] as [[u8; 32]; 0]);

@@ -35,7 +35,7 @@ pub(crate) async fn read(
 ) -> Result<Json<CustomerViewBody>, ControlError> {
     let mut tx = control.reading("customer_view.read", &caller).await?;
     let view = stored(tx.tenants().customer_view(caller.tenant_id).await?)?;
-    Ok(Json(view.body()))
+    Ok(Json(view.view))
 }
 
 /// Replace the settings of the customers' own view.
@@ -56,10 +56,10 @@ pub(crate) async fn update(
     let tenant_id = change.caller.tenant_id;
     let before = stored(change.tx.tenants().customer_view(tenant_id).await?)?;
     let keys = control.auth.view_keys.public();
-    let after = StoredCustomerView::new(body.clone(), keys);
+    let after = StoredCustomerView { view: body.clone(), keys };
     change.tx.tenants().set_customer_view(tenant_id, &to_value(&after)?).await?;
     let object = Object::new("tenant", &tenant_id);
-    let (before, after) = (audited(&before)?, audited(&after)?);
+    let (before, after) = (audited(&before.view)?, audited(&body)?);
     change.audit("tenant.customer_view", object, Some(before), Some(after));
     change.answer(StatusCode::OK, &body).await
 }
@@ -130,7 +130,7 @@ pub(crate) async fn page(
     let tenant = tenant.ok_or_else(Problem::unauthenticated)?;
     let view = stored(tx.tenants().customer_view(tenant_id).await?)?;
     let gates = tx.gates().list_live(LIVE_WITHIN).await?;
-    let StoredCustomerView { title, color, logo, .. } = view;
+    let CustomerViewBody { title, color, logo, .. } = view.view;
     Ok(Json(CustomerPage {
         customer: viewer.customer,
         title: title.unwrap_or(tenant.name),
@@ -146,8 +146,8 @@ fn stored(view: Option<Value>) -> Result<StoredCustomerView, Problem> {
 }
 
 /// The settings for the audit log: of the logo only its size.
-fn audited(view: &StoredCustomerView) -> Result<Value, ControlError> {
-    let mut settings = to_value(&view.body())?;
+fn audited(view: &CustomerViewBody) -> Result<Value, ControlError> {
+    let mut settings = to_value(view)?;
     settings["logo"] = json!(view.logo.as_ref().map(|logo| format!("{} bytes", logo.len())));
     Ok(settings)
 }

@@ -130,10 +130,7 @@ impl StoredRun {
         let row = |row: StoredRow| {
             let ([allowed, denied, shadow_denied, degraded, refunded], recorded) =
                 (row.counts, row.recorded);
-            let rule_id = match row.rule_id {
-                Some(id) => Some(id.parse().ok()?),
-                None => None,
-            };
+            let rule_id = row.rule_id.map(|id| id.parse()).transpose().ok()?;
             Some(TallyRow {
                 tenant_id: row.tenant_id.parse().ok()?,
                 rule_id,
@@ -181,10 +178,7 @@ fn restored_batch((number, rows): (u64, Vec<StoredCustomerDay>)) -> Option<Custo
             tenant_id: row.tenant_id.parse().ok()?,
             customer,
             day,
-            rule_id: match row.rule_id {
-                Some(id) => Some(id.parse().ok()?),
-                None => None,
-            },
+            rule_id: row.rule_id.map(|id| id.parse()).transpose().ok()?,
             counts: CustomerCounts { allowed, denied, units },
         })
     };

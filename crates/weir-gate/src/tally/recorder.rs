@@ -169,10 +169,7 @@ impl Recorder {
         }
         let batch = self.accumulator.batch(with_sketches, now);
         let writing = self.write(&batch, with_sketches, now, began);
-        match tokio::time::timeout(deadline, writing).await {
-            Ok(done) => done?,
-            Err(elapsed) => return Err(StoreError::Unavailable(Box::new(elapsed))),
-        }
+        until_deadline(deadline, writing).await?;
         self.accumulator.written(&batch, now);
         if in_turn {
             self.write_customers(began, deadline).await?;
@@ -180,10 +177,7 @@ impl Recorder {
         let left = deadline.saturating_sub(began.elapsed());
         self.write_samples(now, began, left).await?;
         let left = deadline.saturating_sub(began.elapsed());
-        match tokio::time::timeout(left, self.write_leftovers()).await {
-            Ok(done) => done?,
-            Err(elapsed) => return Err(StoreError::Unavailable(Box::new(elapsed))),
-        }
+        until_deadline(left, self.write_leftovers()).await?;
         self.state.meters.stats.written(began.elapsed(), now);
         Ok(())
     }
@@ -239,10 +233,7 @@ impl Recorder {
                 tx.commit().await
             };
             let left = deadline.saturating_sub(began.elapsed());
-            match tokio::time::timeout(left, writing).await {
-                Ok(done) => done?,
-                Err(elapsed) => return Err(StoreError::Unavailable(Box::new(elapsed))),
-            }
+            until_deadline(left, writing).await?;
             self.accumulator.customers.written();
         }
         Ok(())
@@ -265,11 +256,7 @@ impl Recorder {
                 tx.samples().write(&flush, &rows[..count]).await?;
                 tx.commit().await
             };
-            let written = match tokio::time::timeout(deadline, writing).await {
-                Ok(done) => done,
-                Err(elapsed) => Err(StoreError::Unavailable(Box::new(elapsed))),
-            };
-            if let Err(error) = written {
+            if let Err(error) = until_deadline(deadline, writing).await {
                 self.accumulator.samples.restore(rows);
                 return Err(error);
             }
@@ -287,5 +274,16 @@ impl Recorder {
             oldest_minute: oldest_minute.unwrap_or(Timestamp::from_millis(present)),
             age: began.elapsed(),
         }
+    }
+}
+
+/// The result of a write. One that lasts longer than the deadline has failed.
+async fn until_deadline(
+    deadline: Duration,
+    writing: impl Future<Output = Result<(), StoreError>>,
+) -> Result<(), StoreError> {
+    match tokio::time::timeout(deadline, writing).await {
+        Ok(done) => done,
+        Err(elapsed) => Err(StoreError::Unavailable(Box::new(elapsed))),
     }
 }

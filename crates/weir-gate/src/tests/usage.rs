@@ -33,9 +33,9 @@ fn with_view(tenant: &mut StoredTenant) {
     ]);
     tenant.rules.sort_by(|a, b| a.id.cmp(&b.id));
     tenant.customer_attribute = Some("user".to_owned());
+    let hidden = json!([{ "namespace": "default", "rule": "secret" }]);
     let view = json!({
-        "origins": [SHOP], "keys": [key().public()],
-        "hidden_rules": [{ "namespace": "default", "rule": "secret" }],
+        "view": { "origins": [SHOP], "hidden_rules": hidden }, "keys": [key().public()],
     });
     tenant.customer_view = Some(view.to_string().into());
 }
