@@ -16,7 +16,7 @@ use crate::components::theme::Appearance;
 use crate::components::time::Clock;
 use crate::components::time_range::SharedTime;
 use crate::components::toast::{ToastStack, Toasts};
-use crate::components::url_state::PendingQuery;
+use crate::components::url_state::AskedQueries;
 use crate::pages::{
     Accept, Alerts, Audit, Confirm, DeferredJobs, Forgot, Gates, Home, Keys, Live, Members,
     NewRule, NotFound, NotFoundInside, Operator, OperatorGates, OperatorRegions, Overrides,
@@ -43,7 +43,7 @@ pub fn App() -> impl IntoView {
     provide_context(DraftTransfer::new());
     provide_context(SharedTime::new());
     provide_context(SharedViews::new());
-    provide_context(PendingQuery::new());
+    provide_context(AskedQueries::new());
     provide_context(UndoneChanges::new());
     view! {
         <Router>

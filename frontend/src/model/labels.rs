@@ -2,10 +2,11 @@
 
 use weir_domain::algorithm::LimitDraft;
 use weir_domain::approximation::bound_in_words;
+use weir_domain::quantity::{grouped, short};
 use weir_wire::counted::CountedBody;
 use weir_wire::limits::LimitBody;
 use weir_wire::rules::{ConditionBody, OperandBody, RuleBody, controls};
-use weir_wire::words::{Action, Mode, Op};
+use weir_wire::words::{Action, Mode, Op, Period};
 
 /// The whole rule in one or two sentences.
 pub fn sentence(rule: &RuleBody) -> String {
@@ -93,6 +94,33 @@ pub fn effect(limits: Option<&[LimitBody]>, action: Option<Action>) -> String {
         (Some(limits), _) => capital(&limits.iter().map(limit).collect::<Vec<_>>().join("; ")),
         (None, Some(Action::Deny)) => "Deny".to_owned(),
         (None, _) => "Allow".to_owned(),
+    }
+}
+
+/// One limit on a chip: `40 burst, 10/s`, `20,000/d`.
+pub fn limit_in_short(body: &LimitBody) -> String {
+    let per = |units: u64, length_ms: u64| {
+        let length = short(length_ms);
+        format!("{}/{}", grouped(units), length.strip_prefix("1 ").unwrap_or(&length))
+    };
+    match body {
+        LimitBody::FixedWindow { limit, window_ms }
+        | LimitBody::SlidingWindowLog { limit, window_ms, .. }
+        | LimitBody::SlidingWindowCounter { limit, window_ms } => per(*limit, *window_ms),
+        LimitBody::TokenBucket { capacity, refill_tokens, refill_interval_ms } => {
+            format!("{} burst, {}", grouped(*capacity), per(*refill_tokens, *refill_interval_ms))
+        }
+        LimitBody::LeakyBucket { capacity, drain_units, drain_interval_ms } => {
+            format!("queue of {}, {}", grouped(*capacity), per(*drain_units, *drain_interval_ms))
+        }
+        LimitBody::Spacing { interval_ms } => format!("{} apart", short(*interval_ms)),
+        LimitBody::Quota { limit, period: Period::None, .. } => {
+            format!("{} in all", grouped(*limit))
+        }
+        LimitBody::Quota { limit, period, .. } => {
+            format!("{}/{}", grouped(*limit), period.as_str())
+        }
+        LimitBody::Concurrency { capacity, .. } => format!("{} at once", grouped(*capacity)),
     }
 }
 

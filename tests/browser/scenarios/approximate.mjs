@@ -80,6 +80,6 @@ async function listed(page, shoot) {
     await page.getByRole("navigation", { name: "Pages", exact: true }).getByRole("link", { name: "Rules", exact: true }).click();
     await heading(page, "Rules");
     const row = page.getByRole("row").filter({ has: page.getByRole("link", { name }) });
-    await row.getByText("Bursts of 5,000").first().waitFor();
+    await row.getByText("5,000 burst").first().waitFor();
     await shoot("approximate-list");
 }

@@ -271,7 +271,7 @@ async function deletes(page, shoot) {
 
 /** A press anywhere on a row opens it. */
 async function opens(page) {
-    await page.getByRole("row", { name: "login" }).getByText("1 per hour").click();
+    await page.getByRole("row", { name: "login" }).getByText("1/h", { exact: true }).click();
     await heading(page, "login");
 }
 

@@ -13,6 +13,28 @@ fn limit_of(value: serde_json::Value) -> String {
 }
 
 #[test]
+fn limits_are_short_on_chips() {
+    let texts = [
+        (
+            json!({ "algorithm": "token_bucket", "capacity": 40, "refill_tokens": 10, "refill_interval_ms": 1000 }),
+            "40 burst, 10/s",
+        ),
+        (
+            json!({ "algorithm": "fixed_window", "limit": 20_000, "window_ms": 86_400_000 }),
+            "20,000/d",
+        ),
+        (json!({ "algorithm": "sliding_window_log", "limit": 5, "window_ms": 90_000 }), "5/90 s"),
+        (json!({ "algorithm": "spacing", "interval_ms": 1500 }), "1,500 ms apart"),
+        (json!({ "algorithm": "quota", "limit": 100, "period": "month" }), "100/month"),
+        (json!({ "algorithm": "quota", "limit": 100, "period": "none" }), "100 in all"),
+    ];
+    for (limit, expected) in texts {
+        let limit = serde_json::from_value(limit).expect("a limit");
+        assert_eq!(limit_in_short(&limit), expected);
+    }
+}
+
+#[test]
 fn rule_reads_as_a_sentence() {
     let login = rule(json!({
         "name": "login", "match": [{"attribute": "route", "op": "equals", "value": "/login"}],

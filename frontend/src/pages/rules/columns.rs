@@ -165,8 +165,8 @@ fn limits_cell(rule: &RuleAnswer) -> AnyView {
     if body.limits.is_empty() || body.action != Action::Limit {
         return limits(body).into_any();
     }
-    let chips =
-        body.limits.iter().map(|limit| view! { <span class="badge">{labels::limit(limit)}</span> });
+    let chip = |limit| view! { <span class="badge">{labels::limit_in_short(limit)}</span> };
+    let chips = body.limits.iter().map(chip);
     view! { <div class="chips two-lines" title=limits(body)>{chips.collect::<Vec<_>>()}</div> }
         .into_any()
 }
