@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::response::Response;
 use weir_domain::alert::{Condition, distinct_webhooks};
 use weir_domain::id::{AlertId, WebhookId};
+use weir_domain::webhook::WebhookKind;
 use weir_http::json::Json;
 use weir_http::params::{Path, Query};
 use weir_http::problem::Problem;
@@ -113,7 +114,11 @@ async fn checked(change: &mut Change, body: AlertBody) -> Result<CheckedAlert, C
     for id in &body.webhook_ids {
         let missing = || invalid(format!("`{id}` is not a webhook of this tenant"));
         let id = id.parse().map_err(|_| missing())?;
-        change.tx.webhooks().find(tenant_id, id).await?.ok_or_else(missing)?;
+        let webhook = change.tx.webhooks().find(tenant_id, id).await?.ok_or_else(missing)?;
+        let is_quota = matches!(condition, Condition::Quota { .. });
+        if webhook.kind == WebhookKind::CustomerEmail && !is_quota {
+            return Err(invalid(format!("`{id}` sends to customers, which is for quotas")).into());
+        }
         webhook_ids.push(id);
     }
     quotas::must_be_there(&mut change.tx, tenant_id, &condition).await?;

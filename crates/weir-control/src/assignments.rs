@@ -12,6 +12,7 @@ use serde_json::json;
 use utoipa::IntoParams;
 use weir_domain::ceilings::Ceiling;
 use weir_domain::customers::customer_key;
+use weir_domain::email::EmailAddress;
 use weir_domain::id::{AssignmentId, PlanId};
 use weir_domain::names;
 use weir_http::json::Json;
@@ -204,6 +205,12 @@ async fn assign(
         match (plan_id, Placement::new(before, body, change.now)) {
             (Some(plan_id), Ok(placement)) if problems.is_empty() => {
                 ends.extend(placement.ends);
+                let ended =
+                    placement.ends.and_then(|(id, _)| before.iter().find(|row| row.id == id));
+                let email = match &body.email {
+                    None => ended.and_then(|row| row.email.clone()),
+                    Some(given) => EmailAddress::parse(given).ok().map(EmailAddress::into_string),
+                };
                 new.push(NewAssignment {
                     id: control.id(AssignmentId::new),
                     customer: body.customer.clone(),
@@ -212,6 +219,7 @@ async fn assign(
                     starts_at: placement.starts_at,
                     ends_at: placement.ends_at,
                     note: body.note.clone().unwrap_or_default(),
+                    email,
                 });
             }
             (_, placement) => {
@@ -249,6 +257,7 @@ pub(crate) fn assignment_answer(row: &AssignmentRow) -> AssignmentAnswer {
         from: row.starts_at.into(),
         until: row.ends_at.map(Into::into),
         note: row.note.clone(),
+        email: row.email.clone(),
         rulebook_version: row.rulebook_version,
         created_at: row.created_at.into(),
     }

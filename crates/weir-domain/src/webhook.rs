@@ -11,6 +11,8 @@ pub enum WebhookKind {
     Pagerduty,
     /// E-mail, over the SMTP server of the operator.
     Email,
+    /// E-mail to the customers that a quota alert is about, at the address in their assignment.
+    CustomerEmail,
 }
 
 /// The most addresses of a webhook of kind [`WebhookKind::Email`].
@@ -26,14 +28,20 @@ impl WebhookKind {
             Self::Slack => "slack",
             Self::Pagerduty => "pagerduty",
             Self::Email => "email",
+            Self::CustomerEmail => "customer_email",
         }
+    }
+
+    /// Whether its messages go over the SMTP server.
+    pub const fn is_mail(self) -> bool {
+        matches!(self, Self::Email | Self::CustomerEmail)
     }
 
     /// The kind with this name.
     pub fn parse(name: &str) -> Option<Self> {
-        [Self::Standard, Self::Slack, Self::Pagerduty, Self::Email]
-            .into_iter()
-            .find(|kind| kind.as_str() == name)
+        let kinds =
+            [Self::Standard, Self::Slack, Self::Pagerduty, Self::Email, Self::CustomerEmail];
+        kinds.into_iter().find(|kind| kind.as_str() == name)
     }
 }
 

@@ -35,6 +35,8 @@ pub struct AssignmentRow {
     pub ends_at: Option<Timestamp>,
     /// A text for people.
     pub note: String,
+    /// The address of the customer.
+    pub email: Option<String>,
     /// The version of the rulebook from which gates serve it; 0 inside the transaction that writes it.
     pub rulebook_version: u64,
     /// The time of creation.
@@ -58,6 +60,8 @@ pub struct NewAssignment {
     pub ends_at: Option<Timestamp>,
     /// A text for people.
     pub note: String,
+    /// The address of the customer.
+    pub email: Option<String>,
 }
 
 /// The assignments to be listed.
@@ -86,6 +90,7 @@ struct Row {
     starts_at: OffsetDateTime,
     ends_at: Option<OffsetDateTime>,
     note: String,
+    email: Option<String>,
     rulebook_version: Option<i64>,
     created_at: OffsetDateTime,
 }
@@ -104,6 +109,7 @@ macro_rules! query_assignments {
                 starts_at,
                 ends_at,
                 note,
+                email,
                 (
                     SELECT c.rulebook_version FROM tenant_changes c
                     WHERE c.tenant_id = assignments.tenant_id AND c.sequence = assignments.sequence
@@ -136,6 +142,7 @@ impl<'t> Assignments<'t> {
         let starts: Vec<_> = new.iter().map(|new| stored(new.starts_at)).collect();
         let ends: Vec<_> = new.iter().map(|new| new.ends_at.map(stored)).collect();
         let notes: Vec<_> = new.iter().map(|new| new.note.clone()).collect();
+        let emails: Vec<_> = new.iter().map(|new| new.email.clone()).collect();
         sqlx::query!(
             "-- assignments.insert_many
             INSERT INTO assignments (
@@ -147,6 +154,7 @@ impl<'t> Assignments<'t> {
                 starts_at,
                 ends_at,
                 note,
+                email,
                 created_at
             )
             SELECT
@@ -158,7 +166,8 @@ impl<'t> Assignments<'t> {
                 new.starts_at,
                 new.ends_at,
                 new.note,
-                $9
+                new.email,
+                $10
             FROM unnest(
                 $2::uuid[],
                 $3::text[],
@@ -166,8 +175,9 @@ impl<'t> Assignments<'t> {
                 $5::uuid[],
                 $6::timestamptz[],
                 $7::timestamptz[],
-                $8::text[]
-            ) AS new (id, customer, customer_key, plan_id, starts_at, ends_at, note)",
+                $8::text[],
+                $9::text[]
+            ) AS new (id, customer, customer_key, plan_id, starts_at, ends_at, note, email)",
             uuid(tenant_id.to_u128()),
             &ids,
             &customers,
@@ -176,6 +186,7 @@ impl<'t> Assignments<'t> {
             &starts,
             &ends as _,
             &notes,
+            &emails as _,
             stored(now),
         )
         .execute(self.conn)
@@ -328,6 +339,7 @@ impl From<Row> for AssignmentRow {
             starts_at: timestamp(row.starts_at),
             ends_at: row.ends_at.map(timestamp),
             note: row.note,
+            email: row.email,
             rulebook_version: row.rulebook_version.map_or(0, unsigned),
             created_at: timestamp(row.created_at),
         }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
+use weir_domain::email::EmailAddress;
 use weir_domain::names;
 use weir_domain::overrides::Effect;
 use weir_domain::rule::{DESCRIPTION_CHARS_MAX, Rule};
@@ -116,6 +117,10 @@ pub struct AssignmentBody {
     /// A text for people; at most 500 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// The address to which webhooks of kind `customer_email` send; at most 254 bytes. Left out or null: that of the assignment which
+    /// ends with the begin of this one. Empty: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub email: Option<String>,
 }
 
 /// The assignment of a customer to a plan in an answer.
@@ -136,6 +141,8 @@ pub struct AssignmentAnswer {
     pub until: Option<DateTime>,
     /// The text for people.
     pub note: String,
+    /// The address to which webhooks of kind `customer_email` send; null: none.
+    pub email: Option<String>,
     /// The version of the rulebook from which the assignment applies.
     pub rulebook_version: u64,
     /// The time of creation.
@@ -221,6 +228,9 @@ impl AssignmentBody {
         check("customer", names::value(&self.customer).err().map(str::to_owned));
         let note = self.note.as_deref().unwrap_or_default();
         check("note", names::prose(note, REASON_CHARS_MAX).err());
+        if let Some(email) = self.email.as_deref().filter(|email| !email.is_empty()) {
+            check("email", EmailAddress::parse(email).err().map(str::to_owned));
+        }
         if self.from.is_some_and(|from| from.0 <= now) {
             check("from", Some("must be in the future, or left out: at once".to_owned()));
         }

@@ -21,6 +21,8 @@ pub enum WebhookKind {
     Pagerduty,
     /// E-mail, over the SMTP server of the operator.
     Email,
+    /// E-mail to the customers that an alert of kind `quota` is about, at the address in their assignment.
+    CustomerEmail,
 }
 
 /// A webhook in a request.
@@ -66,7 +68,7 @@ pub struct Webhook {
     pub name: String,
     /// The form of the messages.
     pub kind: WebhookKind,
-    /// The URL of the receiver; null for `email`.
+    /// The URL of the receiver; null for `email` and `customer_email`.
     pub url: Option<String>,
     /// `email`: the recipients.
     pub addresses: Vec<String>,
@@ -181,6 +183,7 @@ impl From<WebhookKind> for webhook::WebhookKind {
             WebhookKind::Slack => Self::Slack,
             WebhookKind::Pagerduty => Self::Pagerduty,
             WebhookKind::Email => Self::Email,
+            WebhookKind::CustomerEmail => Self::CustomerEmail,
         }
     }
 }
@@ -192,6 +195,7 @@ impl From<webhook::WebhookKind> for WebhookKind {
             webhook::WebhookKind::Slack => Self::Slack,
             webhook::WebhookKind::Pagerduty => Self::Pagerduty,
             webhook::WebhookKind::Email => Self::Email,
+            webhook::WebhookKind::CustomerEmail => Self::CustomerEmail,
         }
     }
 }

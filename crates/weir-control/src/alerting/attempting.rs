@@ -37,7 +37,9 @@ pub(super) async fn attempt(
             )?;
             body = outgoing::with_key(&body, &key).ok_or("the stored event cannot be read")?;
         }
-        WebhookKind::Email => return mail(control, id, sending, now).await,
+        WebhookKind::Email | WebhookKind::CustomerEmail => {
+            return mail(control, id, sending, now).await;
+        }
     }
     let url = sending.url.as_deref().ok_or("the webhook has no URL")?;
     let timestamp_s = now.as_millis_u64() / 1000;

@@ -86,6 +86,14 @@ pub(crate) struct Resolved {
 }
 
 impl WebhookMessage {
+    /// The event, if it is about a quota.
+    pub(super) const fn quota(&self) -> Option<&QuotaReached> {
+        match self {
+            Self::Quota(reached) => Some(reached),
+            _ => None,
+        }
+    }
+
     /// The name of the kind.
     pub(crate) const fn kind(&self) -> &'static str {
         match self {

@@ -9,6 +9,7 @@ use weir_domain::time::Timestamp;
 use crate::alerting::message::{AlertName, Resolved, RuleName, ShareReached, WebhookMessage};
 
 pub(super) use quoting::Quoting;
+pub(super) use sentences::used_percent;
 use sentences::{denial_share, quotas, resolved};
 
 /// A notice, in the form of one kind of webhook.

@@ -3,6 +3,7 @@
 //! A standard webhook gets one delivery for each event. For other kinds, people read the messages, so the events of one
 //! evaluation are one message.
 
+mod customers;
 mod mail;
 mod pagerduty;
 mod slack;
@@ -20,6 +21,7 @@ use crate::alerting::message::WebhookMessage;
 use crate::alerting::notice::{Notice, NoticeContext, Quoting};
 use crate::state::ControlState;
 
+pub(super) use customers::to_customers;
 pub(super) use mail::mail_of;
 pub(super) use pagerduty::{end_of_test, with_key};
 
@@ -68,6 +70,8 @@ pub(crate) fn deliveries(
             let all = webhook.addresses.iter();
             all.filter_map(|to| Some(mail::body(notice.as_ref()?, to))).collect()
         }
+        // `customers` writes them.
+        WebhookKind::CustomerEmail => Vec::new(),
     };
     bodies.into_iter().map(delivery).collect()
 }

@@ -23,7 +23,8 @@ const EVERY: Duration = Duration::from_secs(5);
 const EVALUATE_EVERY_S: u32 = 30;
 /// The most alerts that are taken at once. They are evaluated one after the other, so that they do not slow requests down.
 const AT_ONCE: u32 = 50;
-/// The most findings that one evaluation of an alert announces if it has a standard webhook. The next evaluations announce the rest.
+/// The most findings that one evaluation of an alert announces if it has a webhook that gets a message for each. The next evaluations
+/// announce the rest.
 pub(super) const FINDINGS_AT_ONCE: usize = 20;
 
 /// Evaluates alerts until `stop`.
@@ -93,8 +94,10 @@ async fn evaluate(
     if alert.muted_until.is_some_and(|until| until > control.clock.now()) {
         return Ok(());
     }
-    let has_standard = webhooks.iter().any(|webhook| webhook.kind == WebhookKind::Standard);
-    let at_once = if has_standard { FINDINGS_AT_ONCE } else { findings.len().max(1) };
+    let is_each =
+        |kind: WebhookKind| matches!(kind, WebhookKind::Standard | WebhookKind::CustomerEmail);
+    let has_each = webhooks.iter().any(|webhook| is_each(webhook.kind));
+    let at_once = if has_each { FINDINGS_AT_ONCE } else { findings.len().max(1) };
     for findings in findings.chunks(at_once) {
         if announce(control, &alert, &webhooks, findings).await? > 0 {
             break;
@@ -128,8 +131,11 @@ async fn announce(
     let is_new = |finding: &&Finding| finding.marks.last().is_some_and(|mark| fired.contains(mark));
     let new: Vec<&WebhookMessage> =
         findings.iter().filter(is_new).map(|finding| &finding.message).collect();
-    for delivery in outgoing::deliveries_of_all(control, webhooks, &new, now) {
-        tx.deliveries().insert(&delivery).await?;
+    let to_customers = outgoing::to_customers(control, &mut tx, webhooks, &new, now).await?;
+    for delivery in
+        outgoing::deliveries_of_all(control, webhooks, &new, now).iter().chain(&to_customers)
+    {
+        tx.deliveries().insert(delivery).await?;
     }
     tx.commit().await?;
     control.meters().alerted(alert.condition.kind(), new.len());

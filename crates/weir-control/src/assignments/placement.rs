@@ -80,6 +80,7 @@ mod tests {
             starts_at: at(starts),
             ends_at: ends.map(at),
             note: String::new(),
+            email: None,
             rulebook_version: 1,
             created_at: NOW,
         }
@@ -100,6 +101,7 @@ mod tests {
             from: time(from),
             until: time(until),
             note: None,
+            email: None,
         };
         let ms = |time: Timestamp| time.as_millis() - NOW.as_millis();
         Placement::new(before, &body, NOW)

@@ -140,7 +140,7 @@ pub(crate) async fn page(
     }))
 }
 
-fn stored(view: Option<Value>) -> Result<StoredCustomerView, Problem> {
+pub(crate) fn stored(view: Option<Value>) -> Result<StoredCustomerView, Problem> {
     let view = view.map(serde_json::from_value).transpose().map_err(Problem::internal)?;
     Ok(view.unwrap_or_default())
 }

@@ -64,6 +64,8 @@ async fn fields_of_each_kind_are_checked_and_nothing_is_stored() {
         (json!({ "kind": "email", "addresses": ["a@example.com", "nobody"] }), "addresses[1]"),
         (json!({ "kind": "email", "addresses": ["a@b.test", "A@b.test"] }), "addresses[1]"),
         (json!({ "kind": "email", "addresses": ["a@b.test"], "url": url }), "url"),
+        (json!({ "kind": "customer_email", "addresses": ["a@b.test"] }), "addresses"),
+        (json!({ "kind": "customer_email", "url": url }), "url"),
         (json!({ "kind": "teams", "url": url }), "kind"),
     ];
     for (mut body, field) in refused {
@@ -322,4 +324,57 @@ async fn a_muted_alert_announces_nothing_until_the_time_is_over_and_the_audit_lo
     evaluate_and_deliver(&plane).await;
     let text = receiver.next().await.json()["text"].as_str().expect("a text").to_owned();
     assert!(text.contains("were denied in the last minute (threshold 20 %)"), "{text}");
+}
+
+#[tokio::test]
+async fn customers_get_an_email_about_their_own_quota_at_the_address_of_their_assignment() {
+    let (plane, _outbox) = Plane::mailing().await;
+    plane.limiter_up().await;
+    let ada = plane.member("ada@example.com").await;
+    let attribute = json!({ "customer_attribute": "user" });
+    plane.by(&ada, "PATCH", "").json(&attribute).send().await.expect(200);
+    let rule = quota_rule(&plane, &ada, &["user"]).await;
+    let plan = plane.by(&ada, "POST", "plans").json(&json!({ "name": "pro" })).send().await;
+    let plan = plan.expect(201).text("/id");
+    let assign = async |customer: &str, email: Value| {
+        let body = json!({ "customer": customer, "plan": plan, "email": email });
+        plane.by(&ada, "POST", "assignments").json(&body).send().await
+    };
+    assert_eq!(assign("u-1", json!("nobody")).await.refused_field(), "email");
+    assign("u-1", json!("Billing@U-1.example")).await.expect(201);
+    let kept = assign("u-1", Value::Null).await.expect(201);
+    assert_eq!(kept.body["email"], "billing@u-1.example", "the next assignment has it too");
+    assign("u-2", json!("u-2@example.com")).await.expect(201);
+    let removed = assign("u-2", json!("")).await.expect(201);
+    assert_eq!(removed.body["email"], Value::Null);
+
+    let webhook = channel(&plane, &ada, json!({ "name": "c", "kind": "customer_email" })).await;
+    let test = plane.by(&ada, "POST", &format!("webhooks/{webhook}/test")).send().await;
+    assert_eq!(test.refused_field(), "webhook", "no test is about a customer");
+    let share = json!({
+        "name": "a", "webhook_id": webhook, "kind": "denial_share", "share_percent": 20,
+    });
+    let share = plane.by(&ada, "POST", "alerts").json(&share).send().await;
+    assert_eq!(share.refused_field(), "webhook_ids");
+    let alert = json!({
+        "name": "internal", "webhook_id": webhook, "kind": "quota", "rule_id": rule,
+        "thresholds_percent": [80],
+    });
+    plane.by(&ada, "POST", "alerts").json(&alert).send().await.expect(201);
+    for user in ["u-1", "u-2", "u-3"] {
+        for _ in 0..8 {
+            plane.consume(&ada, &rule, user).await;
+        }
+    }
+    busy(&plane, &ada, &rule, &["u-1", "u-2", "u-3"]).await;
+    for _ in 0..2 {
+        evaluate_and_deliver(&plane).await;
+    }
+    let log = log(&plane, &ada, &webhook).await;
+    assert_eq!(log.len(), 1, "u-1 alone has an address, and is told once: {log:?}");
+    let mail: Value = serde_json::from_str(log[0]["payload"].as_str().expect("a text")).unwrap();
+    assert_eq!(mail["to"], "billing@u-1.example");
+    let text = mail["text"].as_str().expect("a text");
+    assert!(text.starts_with("u-1 has used 80 % of monthly at "), "{text}");
+    assert!(text.contains(": 8 of 10 units of this month.\r\n") && !text.contains("internal"));
 }

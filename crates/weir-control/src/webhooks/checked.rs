@@ -44,9 +44,10 @@ impl CheckedWebhook {
             problem("addresses", "belongs to the kind `email`".to_owned());
         }
         let url = match (kind, body.url.as_deref()) {
-            (WebhookKind::Email, None) => None,
-            (WebhookKind::Email, Some(_)) => {
-                problem("url", "does not belong to the kind `email`".to_owned());
+            (kind, url) if kind.is_mail() => {
+                if url.is_some() {
+                    problem("url", format!("does not belong to the kind `{}`", kind.as_str()));
+                }
                 None
             }
             (WebhookKind::Pagerduty, None) => Some(PAGERDUTY_URL.to_owned()),
@@ -67,14 +68,12 @@ impl CheckedWebhook {
         {
             problem("routing_key", format!("must be {ROUTING_KEY_CHARS} letters and digits"));
         }
-        if kind == WebhookKind::Email {
-            if control.mail.is_none() && body.enabled {
-                let reason = "must be another one: this server sends no e-mail (WEIR_SMTP_URL)";
-                problem("kind", reason.to_owned());
-            }
-            if !(1..=ADDRESSES_MAX).contains(&body.addresses.len()) {
-                problem("addresses", format!("must be 1 to {ADDRESSES_MAX} e-mail addresses"));
-            }
+        if kind.is_mail() && control.mail.is_none() && body.enabled {
+            let reason = "must be another one: this server sends no e-mail (WEIR_SMTP_URL)";
+            problem("kind", reason.to_owned());
+        }
+        if kind == WebhookKind::Email && !(1..=ADDRESSES_MAX).contains(&body.addresses.len()) {
+            problem("addresses", format!("must be 1 to {ADDRESSES_MAX} e-mail addresses"));
         }
         let mut addresses = BTreeSet::new();
         for (at, text) in body.addresses.iter().enumerate().take(ADDRESSES_MAX) {

@@ -55,7 +55,7 @@ pub(crate) async fn create(
             let reason = "is missing: the kind `pagerduty` needs it";
             return Err(Problem::invalid_field("routing_key", reason).into());
         }
-        (WebhookKind::Slack | WebhookKind::Email, _) => (None, None),
+        (WebhookKind::Slack | WebhookKind::Email | WebhookKind::CustomerEmail, _) => (None, None),
     };
     let new = NewWebhook {
         write: webhooks::write(&change, id, checked, sealed),

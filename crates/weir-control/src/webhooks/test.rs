@@ -52,7 +52,10 @@ pub(crate) async fn test(
     for new in outgoing::deliveries(&control, &row, &[&message], change.now) {
         inserted.push(change.tx.deliveries().insert(&new).await?);
     }
-    let first = inserted.into_iter().next().ok_or_else(Problem::not_found)?;
+    // No test is about a customer.
+    let reason = "sends to customers alone, so it has no test";
+    let first = inserted.into_iter().next();
+    let first = first.ok_or_else(|| Problem::invalid_field("webhook", reason))?;
     let delivery = webhooks::delivery(first);
     change.audit("webhook.test", Object::new("webhook", &id), None, None);
     change.answer(StatusCode::ACCEPTED, &delivery).await

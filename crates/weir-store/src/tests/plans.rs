@@ -26,6 +26,7 @@ pub(super) fn assignment(customer: &str, plan_id: PlanId, starts_at: Timestamp) 
         starts_at,
         ends_at: None,
         note: String::new(),
+        email: None,
     }
 }
 

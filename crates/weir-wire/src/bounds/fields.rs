@@ -58,14 +58,16 @@ pub(super) fn fields() -> Vec<(&'static str, &'static str, Value)> {
     fields
 }
 
+/// The form of an e-mail address.
+const EMAIL: &str = "[^@\\s\\u0000-\\u001F\\u007F-\\u009F]+@[^@\\s\\u0000-\\u001F\\u007F-\\u009F]+";
+
 fn common_fields() -> Vec<(&'static str, &'static str, Value)> {
-    const EMAIL: &str =
-        "^[^@\\s\\u0000-\\u001F\\u007F-\\u009F]+@[^@\\s\\u0000-\\u001F\\u007F-\\u009F]+$";
+    let email = format!("^{EMAIL}$");
     vec![
         ("*", "namespace", json!({ "pattern": NAMESPACE })),
         ("*", "name", json!({ "minLength": 1, "maxLength": 100, "pattern": TITLE })),
         ("*", "tenant_name", json!({ "pattern": TITLE })),
-        ("*", "email", json!({ "minLength": 3, "maxLength": 254, "pattern": EMAIL })),
+        ("*", "email", json!({ "minLength": 3, "maxLength": 254, "pattern": email })),
         ("*", "rule_id", json!({ "pattern": id("rule") })),
         ("*", "cost", json!({ "minimum": 1, "maximum": COST_MAX })),
         ("*", "attributes", texts(ATTRIBUTES_MAX)),
@@ -175,6 +177,8 @@ fn plan_fields() -> Vec<(&'static str, &'static str, Value)> {
         ("PlanRule", "limits", limits),
         ("AssignmentBody", "customer", value),
         ("AssignmentBody", "plan", json!({ "pattern": id("plan") })),
+        // Empty: no address.
+        ("AssignmentBody", "email", json!({ "minLength": 0, "pattern": format!("^({EMAIL})?$") })),
         ("AssignmentBody", "note", json!({ "maxLength": REASON_CHARS_MAX, "pattern": PROSE })),
         ("BulkAssignmentsBody", "assignments", assignments),
         ("UpdateTenant", "customer_attribute", json!({ "pattern": ATTRIBUTE })),

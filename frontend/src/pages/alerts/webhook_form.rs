@@ -75,6 +75,7 @@ fn changing(webhook: Webhook, state: AlertsState, open: RwSignal<bool>) -> AnyVi
         }
         WebhookKind::Slack | WebhookKind::Pagerduty => "Queued deliveries go to the new URL too.",
         WebhookKind::Email => "Queued messages still go to the former addresses.",
+        WebhookKind::CustomerEmail => "The addresses are in the assignments of the customers.",
     };
     let save = Callback::new(move |()| {
         let (id, body) = (id.clone(), input.body(enabled));
@@ -103,8 +104,13 @@ fn changing(webhook: Webhook, state: AlertsState, open: RwSignal<bool>) -> AnyVi
 }
 
 /// The kinds, in the order of the form.
-const KINDS: [WebhookKind; 4] =
-    [WebhookKind::Standard, WebhookKind::Slack, WebhookKind::Pagerduty, WebhookKind::Email];
+const KINDS: [WebhookKind; 5] = [
+    WebhookKind::Standard,
+    WebhookKind::Slack,
+    WebhookKind::Pagerduty,
+    WebhookKind::Email,
+    WebhookKind::CustomerEmail,
+];
 
 /// The name of a kind.
 pub(super) const fn kind_label(kind: WebhookKind) -> &'static str {
@@ -113,6 +119,7 @@ pub(super) const fn kind_label(kind: WebhookKind) -> &'static str {
         WebhookKind::Slack => "Slack",
         WebhookKind::Pagerduty => "PagerDuty",
         WebhookKind::Email => "E-mail",
+        WebhookKind::CustomerEmail => "E-mail to customers",
     }
 }
 
@@ -153,6 +160,7 @@ impl FormInput {
             WebhookKind::Email => {
                 body.addresses = self.addresses.with_untracked(|typed| list(typed));
             }
+            WebhookKind::CustomerEmail => {}
         }
         body
     }
@@ -166,6 +174,7 @@ impl FormInput {
                     WebhookKind::Standard | WebhookKind::Slack => is_empty(self.url),
                     WebhookKind::Pagerduty => is_new && is_empty(self.routing_key),
                     WebhookKind::Email => self.addresses.with(|typed| list(typed).is_empty()),
+                    WebhookKind::CustomerEmail => false,
                 }
         })
     }
@@ -209,6 +218,12 @@ impl FormInput {
                 }
                 .into_any()
             }
+            WebhookKind::CustomerEmail => view! {
+                <p>
+                    "For alerts on quotas: each customer gets those about itself, at the address in its assignment."
+                </p>
+            }
+            .into_any(),
         }
     }
 }

@@ -96,11 +96,16 @@ fn actions(webhook: Webhook, state: AlertsState) -> AnyView {
     let (id, name) = (webhook.id.clone(), webhook.name.clone());
     let (log, tested) = ((id.clone(), name.clone()), (id.clone(), name.clone()));
     let rotates = webhook.kind == WebhookKind::Standard;
+    let has_test = webhook.kind != WebhookKind::CustomerEmail;
     let rotated = (id.clone(), name.clone());
     let open_log = move |()| state.log_of.set(Some(log.clone()));
     view! {
         <RowButton text="Deliveries" label=format!("Deliveries of {name}") on_press=open_log />
-        <RequireRole role=Role::Editor reason_shown=true><Test id=tested.0 name=tested.1 state /></RequireRole>
+        {has_test.then(|| view! {
+            <RequireRole role=Role::Editor reason_shown=true>
+                <Test id=tested.0.clone() name=tested.1.clone() state />
+            </RequireRole>
+        })}
         <RequireRole role=Role::Admin reason_shown=true>
             <Edit webhook=webhook.clone() state />
             <Switch webhook state />

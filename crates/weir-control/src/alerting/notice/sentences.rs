@@ -4,21 +4,11 @@ use std::collections::BTreeSet;
 
 use weir_wire::time::DateTime;
 
-use crate::alerting::message::{QuotaReached, Resolved, ShareReached, WebhookMessage};
+use crate::alerting::message::{QuotaReached, Resolved, ShareReached};
 use crate::alerting::notice::quoting::Quoting;
 
 /// The most subjects that a message names.
 const SUBJECTS_MAX: usize = 5;
-
-impl WebhookMessage {
-    /// The event, if it is about a quota.
-    pub(super) fn quota(&self) -> Option<&QuotaReached> {
-        match self {
-            Self::Quota(reached) => Some(reached),
-            _ => None,
-        }
-    }
-}
 
 /// Says that subjects have used shares of a quota, the most used first. The first value is whether one is used up.
 pub(super) fn quotas(
@@ -106,7 +96,7 @@ fn level(one: &QuotaReached, quoting: Quoting) -> String {
     }
 }
 
-fn used_percent(one: &QuotaReached) -> u64 {
+pub(in crate::alerting) fn used_percent(one: &QuotaReached) -> u64 {
     percent(one.used, one.limit)
 }
 

@@ -293,8 +293,16 @@ impl History {
             return Some("end assignment");
         }
         let id = AssignmentId::from_u128(self.unique());
-        let (starts_at, ends_at, note) = (NOW, None, String::new());
-        let new = NewAssignment { id, customer, customer_key, plan_id, starts_at, ends_at, note };
+        let new = NewAssignment {
+            id,
+            customer,
+            customer_key,
+            plan_id,
+            starts_at: NOW,
+            ends_at: None,
+            note: String::new(),
+            email: None,
+        };
         tx.assignments().insert_many(tenant, &[new], NOW).await.unwrap();
         Some("assign")
     }
