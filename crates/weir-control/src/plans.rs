@@ -1,7 +1,5 @@
 //! Plans: limits that replace those of rules, for the customers that are on them.
 
-use weir_domain::counted::Form;
-use weir_domain::draft::Action;
 use weir_domain::id::PlanId;
 use weir_domain::rule::Rule;
 use weir_domain::time::Timestamp;
@@ -17,7 +15,7 @@ use crate::actor::Caller;
 use crate::answers::to_value;
 use crate::change::Change;
 use crate::error::ControlError;
-use crate::rule_service::CheckedRule;
+use crate::rule_service::{CheckedRule, plan_problems};
 use crate::specs::{Authored, Kind, delete_stored};
 
 pub(crate) mod read;
@@ -136,7 +134,7 @@ async fn stored(
         let row = change.tx.rules().named(tenant_id, &planned.namespace, &planned.rule).await?;
         let problems = match row {
             None => vec![FieldProblem::new("rule", "is not a rule of this namespace")],
-            Some(row) => problems(planned, &CheckedRule::stored(&row)?.rule, &attribute),
+            Some(row) => plan_problems(planned, &CheckedRule::stored(&row)?.rule, &attribute),
         };
         wrong.extend(problems.into_iter().map(|problem| problem.at(at)));
     }
@@ -160,22 +158,6 @@ pub(crate) async fn delete_without_customers(
     delete_stored::<PlanSpec>(change, row.id, expected).await
 }
 
-/// The problems of what a plan says about a rule.
-fn problems(planned: &PlanRule, rule: &Rule, attribute: &str) -> Vec<FieldProblem> {
-    let wrong = |reason: String| vec![FieldProblem::new("rule", reason)];
-    if rule.action() != Action::Limit {
-        return wrong("has no limits that a plan could replace".to_owned());
-    }
-    let counted = rule.count_by().iter().find(|counted| counted.attribute == attribute);
-    match counted {
-        None => wrong(format!("must count by the customer attribute `{attribute}`")),
-        Some(counted) if counted.form != Form::Plain => {
-            wrong(format!("must count `{attribute}` as it is, in no normal form"))
-        }
-        Some(_) => planned.effect(rule).err().unwrap_or_default(),
-    }
-}
-
 /// Refuses to delete or rename a rule that plans name, or to edit it so that they do not fit any more. `after` is the rule after
 /// the edit.
 pub(crate) async fn admit_edit(
@@ -196,7 +178,7 @@ pub(crate) async fn admit_edit(
             revisions.filter(|planned| planned.rule == name && planned.namespace == namespace);
         let fits = |planned: PlanRule| {
             after.is_some_and(|rule| {
-                planned.names(rule) && problems(&planned, rule, &attribute).is_empty()
+                planned.names(rule) && plan_problems(&planned, rule, &attribute).is_empty()
             })
         };
         if !planned.all(fits) {

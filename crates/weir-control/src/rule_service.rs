@@ -13,7 +13,7 @@ mod subject;
 
 pub(crate) use active::{active_rule, spread_by};
 pub(crate) use counters::{CountersError, Inspected, inspect, places, reset, window_units};
-pub(crate) use exceptions::Exceptions;
+pub(crate) use exceptions::{Exceptions, plan_problems};
 pub(crate) use rule_subject::{RuleSubject, SubjectLimits, limits_of};
 pub(crate) use stored::{CheckedRule, UnreadableRule, slots};
 pub(crate) use subject::{override_digests, subject_digest, subject_of, subject_values};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::plans::PlanRule;
 use crate::rules::RuleBody;
 use crate::time::DateTime;
 
@@ -37,6 +38,35 @@ pub struct SimulateBody {
     /// The checks, if `source` is `trace`.
     #[serde(default)]
     pub trace: Option<TraceBody>,
+    /// A plan as the changed rule meets it; left out: the stored plans. Needs `rule_id`.
+    #[serde(default)]
+    pub plan: Option<SimulatedPlan>,
+    /// The plans of customers as the changed rule meets them, at most 5,000; others have their present plans. Needs `rule_id`.
+    #[serde(default)]
+    pub assignments: Vec<SimulatedAssignment>,
+}
+
+/// A stored plan with other rules.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct SimulatedPlan {
+    /// `plan_…`
+    pub id: String,
+    /// The rules that it would name, at most 100; only the one that is replayed matters.
+    pub rules: Vec<PlanRule>,
+}
+
+/// A customer on another plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct SimulatedAssignment {
+    /// The customer: the value of the customer attribute.
+    pub customer: String,
+    /// `plan_…`; left out or null: no plan.
+    #[serde(default)]
+    pub plan: Option<String>,
 }
 
 /// A source of checks.

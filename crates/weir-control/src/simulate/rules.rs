@@ -1,5 +1,6 @@
 //! The two rules of a what-if run, and the replay of checks through them.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,11 +12,13 @@ use weir_domain::rule::Rule;
 use weir_domain::rulebook::ActiveRule;
 use weir_domain::time::{Micros, Timestamp};
 use weir_http::problem::Problem;
-use weir_store::{OverrideRow, Tx};
+use weir_store::{OverrideRow, RuleRow, Tx};
 use weir_wire::overrides::OverrideBody;
 use weir_wire::problem::FieldProblem;
 use weir_wire::rules::RuleBody;
-use weir_wire::simulate::{SimulateAnswer, SimulateBody, TraceBody};
+use weir_wire::simulate::{
+    SimulateAnswer, SimulateBody, SimulatedAssignment, SimulatedPlan, TraceBody,
+};
 use weir_wire::time::DateTime;
 
 use super::certainty;
@@ -35,9 +38,23 @@ const DEADLINE: Duration = Duration::from_secs(6);
 /// The two rules.
 pub(super) struct Rules {
     caller: Caller,
+    /// The rule that is replaced, and its overrides.
+    stored: Option<(RuleRow, Exceptions)>,
     present: Option<Arc<ActiveRule>>,
     candidate: Arc<ActiveRule>,
     warnings: Vec<String>,
+}
+
+/// The changes of plans that a request asks for.
+pub(super) struct PlanChanges {
+    pub(super) plan: Option<SimulatedPlan>,
+    pub(super) assignments: Vec<SimulatedAssignment>,
+}
+
+impl PlanChanges {
+    fn is_empty(&self) -> bool {
+        self.plan.is_none() && self.assignments.is_empty()
+    }
 }
 
 /// The source of the checks.
@@ -57,6 +74,7 @@ impl Rules {
         let caller = caller.clone();
         let mut rules = Self {
             caller,
+            stored: None,
             present: None,
             candidate: Arc::new(ActiveRule::new(
                 control.id(RuleId::new),
@@ -65,7 +83,15 @@ impl Rules {
             )),
             warnings: Vec::new(),
         };
-        let Some(id) = &body.rule_id else { return Ok(rules) };
+        let Some(id) = &body.rule_id else {
+            return match (&body.plan, body.assignments.is_empty()) {
+                (None, true) => Ok(rules),
+                _ => {
+                    Err(Problem::invalid_field("rule_id", "is missing: a plan names stored rules")
+                        .into())
+                }
+            };
+        };
         let missing = || Problem::invalid_field("rule_id", "is not a rule of this tenant");
         let id: RuleId = id.parse().map_err(|_| missing())?;
         let mut tx = control.reading("simulate.load", &rules.caller).await?;
@@ -73,17 +99,12 @@ impl Rules {
         let (row, stored) = found.ok_or_else(missing)?;
         let exceptions = Exceptions::from(stored);
         let present = active_rule(&row, &exceptions)?;
-        let stored = exceptions.overrides;
-        let plans = tx.plans().naming(rules.caller.tenant_id, &row.namespace, &row.name).await?;
-        if !plans.is_empty() {
-            rules.warnings.push("plans name the rule: the run ignores plans".to_owned());
-        }
         let candidate = &rules.candidate.rule;
         if present.rule.namespace() != candidate.namespace() {
             let reason = "must be the namespace of the rule that is replaced";
             return Err(Problem::invalid_field("rule.namespace", reason).into());
         }
-        let (overrides, lost) = overrides(candidate, id, &stored);
+        let (overrides, lost) = overrides(candidate, id, &exceptions.overrides);
         if lost > 0 {
             rules
                 .warnings
@@ -92,7 +113,46 @@ impl Rules {
         let rule = candidate.clone();
         rules.candidate = Arc::new(ActiveRule::new(id, rule, overrides));
         rules.present = Some(present);
+        rules.stored = Some((row, exceptions));
         Ok(rules)
+    }
+
+    /// Gives both rules the plans of the customers in these checks, as they are now, and the changed rule those of the request.
+    pub(super) async fn add_plans(
+        &mut self,
+        control: &ControlState,
+        traffic: &Traffic,
+        body: &PlanChanges,
+    ) -> Result<(), ControlError> {
+        let Some((row, exceptions)) = self.stored.take() else { return Ok(()) };
+        let customers = |attribute: &str| {
+            let named = traffic.requests.iter().filter_map(|request| request.attribute(attribute));
+            let moved = body.assignments.iter().map(|moved| moved.customer.as_str());
+            let different: HashSet<&str> = named.chain(moved).collect();
+            different.into_iter().map(str::to_owned).collect()
+        };
+        let (tenant_id, now) = (self.caller.tenant_id, control.clock.now());
+        let mut tx = control.reading("simulate.plans", &self.caller).await?;
+        let exceptions = exceptions.with_present_plans(&mut tx, tenant_id, now, customers).await?;
+        drop(tx);
+        let present = active_rule(&row, &exceptions)?;
+        let ActiveRule { id, rule, overrides, .. } = &*self.candidate;
+        let changed = if body.is_empty() {
+            None
+        } else {
+            let plan = body.plan.as_ref();
+            let changed = exceptions.with_changed_plans(rule, plan, &body.assignments);
+            Some(changed.map_err(Problem::invalid)?)
+        };
+        let after = changed.as_ref().unwrap_or(&exceptions);
+        let lost = exceptions.plans_of(&present.rule).saturating_sub(after.plans_of(rule));
+        if lost > 0 && body.plan.is_none() {
+            self.warnings.push(format!("{lost} plans of the rule do not fit the changed rule"));
+        }
+        let overrides = after.of_rule(rule, overrides.clone());
+        self.candidate = Arc::new(ActiveRule::new(*id, rule.clone(), overrides));
+        self.present = Some(present);
+        Ok(())
     }
 
     /// Finds the recorded checks of this time.
@@ -142,13 +202,8 @@ impl Rules {
         })
     }
 
-    pub(super) fn replay(
-        mut self,
-        checks: Checks,
-        asked: (Option<Timestamp>, Option<Timestamp>),
-    ) -> Result<SimulateAnswer, Problem> {
+    pub(super) fn replay(mut self, prepared: Prepared) -> Result<SimulateAnswer, Problem> {
         let deadline = Instant::now() + DEADLINE;
-        let prepared = self.prepare(checks, asked)?;
         let Prepared { mut traffic, rate, since, from, to } = prepared;
         traffic.asked.retain(|check| check.at < to);
         let checks = traffic.asked.len();
@@ -205,7 +260,8 @@ impl Rules {
         })
     }
 
-    fn prepare(
+    /// Reads the checks.
+    pub(super) fn prepare(
         &mut self,
         checks: Checks,
         (from, to): (Option<Timestamp>, Option<Timestamp>),
@@ -240,8 +296,8 @@ impl Rules {
 }
 
 /// Checks that are ready to be replayed.
-struct Prepared {
-    traffic: Traffic,
+pub(super) struct Prepared {
+    pub(super) traffic: Traffic,
     /// The share of the subjects whose checks are present.
     rate: f64,
     /// The time from which the checks are complete.

@@ -3,12 +3,16 @@
 use axum::extract::State;
 use weir_domain::ceilings::Ceiling;
 use weir_domain::id::TenantId;
+use weir_domain::names;
 use weir_domain::time::Timestamp;
 use weir_http::json::Json;
 use weir_http::problem::Problem;
-use weir_wire::simulate::{SimulateAnswer, SimulateBody, Source};
+use weir_wire::plans::{BULK_ASSIGNMENTS_MAX, RULES_PER_PLAN_MAX};
+use weir_wire::simulate::{
+    SimulateAnswer, SimulateBody, SimulatedAssignment, SimulatedPlan, Source,
+};
 
-use super::rules::{Checks, Rules};
+use super::rules::{Checks, PlanChanges, Rules};
 use crate::actor::{By, InNamespaces, Viewer};
 use crate::ceilings::too_often;
 use crate::error::ControlError;
@@ -34,9 +38,10 @@ const AGAIN_S: u32 = 2;
 pub(crate) async fn simulate(
     State(control): State<ControlState>,
     By { caller, .. }: By<InNamespaces<Viewer>>,
-    Json(body): Json<SimulateBody>,
+    Json(mut body): Json<SimulateBody>,
 ) -> Result<Json<SimulateAnswer>, ControlError> {
-    let rules = Rules::load(&control, &caller, &body).await?;
+    let mut rules = Rules::load(&control, &caller, &body).await?;
+    let changes = changes(body.plan.take(), std::mem::take(&mut body.assignments))?;
     let room = enter(&control, caller.tenant_id).await?;
     let checks = match (body.source, body.trace) {
         (Source::Trace, Some(trace)) => Checks::Trace(trace),
@@ -55,12 +60,40 @@ pub(crate) async fn simulate(
         }
     };
     let asked = (body.from.map(|time| time.0), body.to.map(|time| time.0));
+    let reading = tokio::task::spawn_blocking(move || {
+        let prepared = rules.prepare(checks, asked);
+        (rules, prepared)
+    });
+    let (mut rules, prepared) = reading.await.map_err(Problem::internal)?;
+    let prepared = prepared?;
+    rules.add_plans(&control, &prepared.traffic, &changes).await?;
     let running = tokio::task::spawn_blocking(move || {
-        let answer = rules.replay(checks, asked);
+        let answer = rules.replay(prepared);
         drop(room);
         answer
     });
     Ok(Json(running.await.map_err(Problem::internal)??))
+}
+
+/// The changes of plans, of which a plan has few rules and few customers change.
+fn changes(
+    plan: Option<SimulatedPlan>,
+    assignments: Vec<SimulatedAssignment>,
+) -> Result<PlanChanges, Problem> {
+    if plan.as_ref().is_some_and(|plan| plan.rules.len() > RULES_PER_PLAN_MAX) {
+        let reason = format!("must hold at most {RULES_PER_PLAN_MAX} rules");
+        return Err(Problem::invalid_field("plan.rules", reason));
+    }
+    if assignments.len() > BULK_ASSIGNMENTS_MAX {
+        let reason = format!("must hold at most {BULK_ASSIGNMENTS_MAX} assignments");
+        return Err(Problem::invalid_field("assignments", reason));
+    }
+    for (at, moved) in assignments.iter().enumerate() {
+        if let Err(reason) = names::value(&moved.customer) {
+            return Err(Problem::invalid_field(format!("assignments[{at}].customer"), reason));
+        }
+    }
+    Ok(PlanChanges { plan, assignments })
 }
 
 /// Waits for the tenant's turn.

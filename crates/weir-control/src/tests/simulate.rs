@@ -90,6 +90,63 @@ async fn recorded_checks_are_replayed_by_both_rules() {
 }
 
 #[tokio::test]
+async fn plans_apply_as_they_are_now_and_as_they_would_be() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let attribute = json!({ "customer_attribute": "user" });
+    plane.by(&ada, "PATCH", "").json(&attribute).send().await.expect(200);
+    let id = plane.by(&ada, "POST", "rules").json(&rule(10)).send().await.expect(201).text("/id");
+    let rules = |limit: u64| {
+        let limits = rule(limit)["limits"].clone();
+        json!([{ "namespace": "default", "rule": "per-user", "limits": limits }])
+    };
+    let pro = json!({ "name": "pro", "rules": rules(100) });
+    let pro = plane.by(&ada, "POST", "plans").json(&pro).send().await.expect(201).text("/id");
+    let assign = json!({ "customer": "ada", "plan": pro });
+    plane.by(&ada, "POST", "assignments").json(&assign).send().await.expect(201);
+    record(&plane, &ada, minute(&plane), &[("ada", 30), ("bob", 12), ("cleo", 3)], ALL).await;
+    let run = async |mut changes: Value| {
+        changes["rule"] = rule(10);
+        changes["rule_id"] = json!(id);
+        changes["source"] = json!("recorded");
+        simulate(&plane, &ada, changes).await
+    };
+    let denied = |answer: &Value| {
+        [&answer["present"]["denied"], &answer["candidate"]["denied"]].map(Value::as_u64)
+    };
+    let same = run(json!({})).await.expect(200).body;
+    assert_eq!(denied(&same), [Some(2), Some(2)], "ada has 100, as a customer on the plan");
+
+    let smaller = json!({ "plan": { "id": pro, "rules": rules(25) } });
+    let smaller = run(smaller).await.expect(200).body;
+    assert_eq!(denied(&smaller), [Some(2), Some(7)]);
+    assert_eq!(smaller["subjects"]["more_denied"], 1);
+    assert_eq!(smaller["subjects"]["data"][0]["subject"], json!({ "user": "ada" }));
+
+    let moved =
+        json!({ "assignments": [{ "customer": "ada" }, { "customer": "bob", "plan": pro }] });
+    let moved = run(moved).await.expect(200).body;
+    assert_eq!(denied(&moved), [Some(2), Some(20)], "ada has 10 then, and bob 100");
+    assert_eq!(
+        (&moved["subjects"]["more_denied"], &moved["subjects"]["less_denied"]),
+        (&json!(1), &json!(1))
+    );
+
+    let unknown = "plan_01M7Y73RFB8PD7BJ7QNA0B7ZZ9";
+    for (changes, field) in [
+        (json!({ "plan": { "id": unknown, "rules": [] } }), "plan.id"),
+        (json!({ "plan": { "id": pro, "rules": rules(0) } }), "plan.rules[0].limits[0].limit"),
+        (json!({ "assignments": [{ "customer": "ada", "plan": unknown }] }), "assignments[0].plan"),
+        (json!({ "assignments": [{ "customer": "a\nb" }] }), "assignments[0].customer"),
+    ] {
+        assert_eq!(run(changes).await.refused_field(), field);
+    }
+    let new =
+        json!({ "rule": rule(10), "source": "recorded", "assignments": [{ "customer": "ada" }] });
+    assert_eq!(simulate(&plane, &ada, new).await.refused_field(), "rule_id");
+}
+
+#[tokio::test]
 async fn variants_are_replayed_beside_each_other_with_the_time_that_an_experiment_needs() {
     let plane = Plane::start().await;
     let ada = plane.member("ada@example.com").await;

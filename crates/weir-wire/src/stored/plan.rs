@@ -72,6 +72,13 @@ impl StoredPlan {
         rules.iter().map(Arc::as_ref).filter(is_named)
     }
 
+    /// Replaces the rules of the present revision. A plan that cannot be read stays as it is.
+    pub fn set_rules(&mut self, rules: Vec<PlanRule>) {
+        let Ok(mut body) = serde_json::from_str::<PlanBody>(&self.body) else { return };
+        body.rules = rules;
+        self.body = serde_json::to_string(&body).unwrap_or_default().into();
+    }
+
     /// The entry of a revision of the plan for a rule. 0: the present one.
     pub fn rule(&self, pinned_revision: u32, rule: &Rule) -> Option<PlanRule> {
         let revisions = self.compile().ok()?.revisions.into_iter();

@@ -131,8 +131,16 @@ fn fetch_replay(
     before: RwSignal<Option<RuleAnswer>>,
 ) -> RemoteData<Option<SimulateAnswer>> {
     let rule_id = before.with_untracked(|before| before.as_ref().map(|before| before.id.clone()));
-    let body =
-        SimulateBody { rule, rule_id, source: Source::Recorded, from: None, to: None, trace: None };
+    let body = SimulateBody {
+        rule,
+        rule_id,
+        source: Source::Recorded,
+        from: None,
+        to: None,
+        trace: None,
+        plan: None,
+        assignments: Vec::new(),
+    };
     fetch_data(move || {
         let (tenant, body) = (tenant.get(), body.clone());
         async move {

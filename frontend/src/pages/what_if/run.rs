@@ -342,6 +342,8 @@ impl RunInput {
             from: between.map(|range| at(range.0)),
             to: between.map(|range| at(range.1)),
             trace,
+            plan: None,
+            assignments: Vec::new(),
         })
     }
 }
