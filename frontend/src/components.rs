@@ -7,6 +7,7 @@ pub mod connection_banner;
 pub mod control_flow;
 pub mod copy;
 pub mod csv_export;
+pub mod csv_import;
 pub mod data_table;
 pub mod dialog;
 pub mod difference;

@@ -13,9 +13,62 @@ pub struct Record {
     pub cells: Vec<String>,
 }
 
+/// The lines of a file as values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rows<T> {
+    /// The valid ones, with the lines at which they begin.
+    pub rows: Vec<(usize, T)>,
+    /// The problems, each with its line.
+    pub wrong: Vec<String>,
+}
+
+/// Parses a file. `columns` reads the first line, and `row` each other one.
+pub fn read<C, T>(
+    text: &str,
+    columns: impl FnOnce(&Record) -> Result<C, String>,
+    mut row: impl FnMut(&C, &Record) -> Result<T, String>,
+) -> Rows<T> {
+    let mut read = Rows { rows: Vec::new(), wrong: Vec::new() };
+    let records = match parse(text) {
+        Ok(records) => records,
+        Err(problem) => {
+            read.wrong.push(problem);
+            return read;
+        }
+    };
+    let Some((head, records)) = records.split_first() else { return read };
+    let columns = match columns(head) {
+        Ok(columns) => columns,
+        Err(problem) => {
+            read.wrong.push(format!("line {}: {problem}", head.line));
+            return read;
+        }
+    };
+    for record in records {
+        match row(&columns, record) {
+            Ok(value) => read.rows.push((record.line, value)),
+            Err(problem) => read.wrong.push(format!("line {}: {problem}", record.line)),
+        }
+    }
+    read
+}
+
+/// Translates a problem of the API with `overrides[3].limits`, where the list is `overrides`, to the line of the file.
+pub fn file_problem<T>(field: &str, list: &str, rows: &[(usize, T)]) -> String {
+    let place = field.strip_prefix(list).and_then(|rest| rest.strip_prefix('['));
+    let named = place.and_then(|place| {
+        let (at, rest) = place.split_once(']')?;
+        Some((rows.get(at.parse::<usize>().ok()?)?, rest))
+    });
+    named.map_or_else(
+        || field.to_owned(),
+        |((line, _), rest)| format!("line {line} {}", rest.trim_start_matches('.')),
+    )
+}
+
 /// Parses a table separated by commas, or by semicolons or tabs if the first line has no comma. Blank lines are
 /// skipped.
-pub fn parse(text: &str) -> Result<Vec<Record>, String> {
+fn parse(text: &str) -> Result<Vec<Record>, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let delimiter =

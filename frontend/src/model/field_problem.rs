@@ -1,6 +1,7 @@
 //! The problem of a field in the words of its form: the API writes `exact`, and the form offers Exact.
 
 use weir_domain::algorithm::Kind;
+use weir_wire::problem::FieldProblem;
 use weir_wire::words::{Action, Consistency, Mode, Op, Over};
 
 use crate::model::labels::capital;
@@ -18,6 +19,12 @@ pub fn field_problem(reason: &str) -> String {
     }
     text += rest;
     capital(&text)
+}
+
+/// The problems of fields as one text.
+pub fn list(wrong: &[FieldProblem]) -> String {
+    let texts = wrong.iter().map(|problem| format!("{} {}", problem.field, problem.reason));
+    texts.collect::<Vec<_>>().join("; ")
 }
 
 /// The words before the name of an attribute, which can be any word.

@@ -9,55 +9,24 @@ use weir_domain::algorithm::Input;
 use weir_domain::rule::Rule;
 use weir_wire::limits::LimitBody;
 use weir_wire::overrides::{OverrideAnswer, OverrideBody};
-use weir_wire::problem::FieldProblem;
 use weir_wire::rules::RuleAnswer;
 use weir_wire::time::DateTime;
 use weir_wire::words::Action;
 
-use crate::model::csv::{self, Record};
+use crate::model::csv::{self, Record, Rows};
+use crate::model::field_problem;
 use crate::model::json;
 use crate::model::number::parse;
 
-/// The result of parsing a file.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ParsedTable {
-    /// The valid overrides, with the lines at which they begin.
-    pub overrides: Vec<(usize, OverrideBody)>,
-    /// The problems, each with its line.
-    pub wrong: Vec<String>,
-}
-
 /// Parses a file; `rules` are those of the tenant.
-pub fn read(text: &str, rules: &[RuleAnswer]) -> ParsedTable {
-    let mut import = ParsedTable::default();
-    let records = match csv::parse(text) {
-        Ok(records) => records,
-        Err(problem) => {
-            import.wrong.push(problem);
-            return import;
-        }
-    };
-    let Some((head, records)) = records.split_first() else { return import };
-    let columns = match Columns::of(head) {
-        Ok(columns) => columns,
-        Err(problem) => {
-            import.wrong.push(format!("line {}: {problem}", head.line));
-            return import;
-        }
-    };
+pub fn read(text: &str, rules: &[RuleAnswer]) -> Rows<OverrideBody> {
     let mut known = RuleIndex { rules, parsed: HashMap::new() };
     let mut subjects = HashSet::new();
-    for record in records {
-        let read = columns.read(record, &mut known).and_then(|body| {
-            let new = subjects.insert((body.rule_id.clone(), body.subject.clone()));
-            new.then_some(body).ok_or_else(|| "duplicate of an earlier line".into())
-        });
-        match read {
-            Ok(body) => import.overrides.push((record.line, body)),
-            Err(problem) => import.wrong.push(format!("line {}: {problem}", record.line)),
-        }
-    }
-    import
+    csv::read(text, Columns::of, |columns, record| {
+        let body = columns.read(record, &mut known)?;
+        let new = subjects.insert((body.rule_id.clone(), body.subject.clone()));
+        new.then_some(body).ok_or_else(|| "duplicate of an earlier line".to_owned())
+    })
 }
 
 /// Writes a file.
@@ -91,16 +60,6 @@ pub fn write(overrides: &[OverrideAnswer], rules: &[RuleAnswer]) -> String {
     text
 }
 
-/// Translates a problem of the API with `overrides[3].limits` to the line of the file.
-pub fn file_problem(field: &str, batch: &[(usize, OverrideBody)]) -> String {
-    let place = field.strip_prefix("overrides[").and_then(|rest| rest.split_once(']'));
-    let named = place.and_then(|(at, rest)| Some((batch.get(at.parse::<usize>().ok()?)?, rest)));
-    named.map_or_else(
-        || field.to_owned(),
-        |((line, _), rest)| format!("line {line} {}", rest.trim_start_matches('.')),
-    )
-}
-
 /// The rules of the tenant, each parsed at most once.
 struct RuleIndex<'a> {
     rules: &'a [RuleAnswer],
@@ -117,7 +76,7 @@ impl<'a> RuleIndex<'a> {
             let found = rules.iter().find(named);
             let found =
                 found.ok_or_else(|| format!("no rule {name} in the namespace {namespace}"))?;
-            let parsed = found.rule.clone().parse().map_err(|wrong| problem_text(&wrong))?;
+            let parsed = found.rule.clone().parse().map_err(|wrong| field_problem::list(&wrong))?;
             Ok((found, parsed))
         })
     }
@@ -185,7 +144,7 @@ impl Columns {
             expires_at: at("expires_at")?,
             reason: Some(named("reason").to_owned()).filter(|reason| !reason.is_empty()),
         };
-        body.parse(rule).map_err(|wrong| problem_text(&wrong))?;
+        body.parse(rule).map_err(|wrong| field_problem::list(&wrong))?;
         Ok(body)
     }
 }
@@ -222,14 +181,6 @@ fn with_number(limit: &LimitBody, number: u64) -> Result<LimitBody, String> {
 
 fn time(text: &str) -> Option<DateTime> {
     json::read_value(&text.into()).ok()
-}
-
-fn problem_text(wrong: &[FieldProblem]) -> String {
-    wrong
-        .iter()
-        .map(|problem| format!("{} {}", problem.field, problem.reason))
-        .collect::<Vec<_>>()
-        .join("; ")
 }
 
 const SUBJECT: &str = "subject.";

@@ -2,10 +2,12 @@
 
 use leptos::prelude::*;
 use weir_domain::names;
+use weir_wire::plans::PlanAnswer;
 use weir_wire::tenants::{Role, Tenant};
 
-use crate::api::Api;
+use crate::api::{Api, Problem};
 use crate::components::field::TextField;
+use crate::components::guide_link::GuideLink;
 use crate::components::input::Input;
 use crate::components::require_role::RequireRole;
 use crate::components::seen::SeenAttributes;
@@ -47,6 +49,35 @@ pub fn CustomerAttribute(
                 <TextField label="Customer attribute" value=typed.value problem=typed.problem hint="Empty: you use no plans" suggestions />
             </SubmitForm>
         </RequireRole>
+    }
+}
+
+/// The attribute, and the plans of the tenant.
+pub type PlansOfCustomers = (String, Vec<PlanAnswer>);
+
+/// `None` for a tenant without the attribute.
+pub async fn plans_of_customers(
+    api: Api,
+    tenant: &str,
+) -> Result<Option<PlansOfCustomers>, Problem> {
+    match api.tenant(tenant).await?.customer_attribute {
+        Some(attribute) => Ok(Some((attribute, api.plans(tenant).await?))),
+        None => Ok(None),
+    }
+}
+
+/// The page of a tenant without the attribute: the purpose of plans, and the setting that they need.
+#[component]
+pub fn NoCustomerAttribute(#[prop(into)] done: Callback<()>) -> impl IntoView {
+    view! {
+        <section class="settings-group" aria-labelledby="no-attribute">
+            <h2 id="no-attribute">"Which attribute names your customers?"</h2>
+            <p>
+                "A plan replaces the limits of rules for all customers that are on it, so callers send the customer alone. "
+                <GuideLink page="plans" text="About plans" />
+            </p>
+            <CustomerAttribute attribute=None done />
+        </section>
     }
 }
 

@@ -11,38 +11,34 @@ use leptos::prelude::*;
 use weir_wire::plans::PlanAnswer;
 use weir_wire::tenants::Role;
 
-use crate::api::{Api, Problem};
+use crate::api::Api;
 use crate::components::control_flow::Show;
 use crate::components::dialog::Drawer;
-use crate::components::guide_link::GuideLink;
 use crate::components::page::PageHeader;
 use crate::components::remote_data::{fetch_data, show_table};
 use crate::components::require_role::RoleButton;
-use crate::pages::customer_attribute::CustomerAttribute;
+use crate::pages::customer_attribute::{NoCustomerAttribute, PlansOfCustomers, plans_of_customers};
 use crate::pages::shell::TenantId;
 use form::PlanForm;
 use revisions::PlanRevisions;
 use state::{OpenPlan, PlansState};
 use table::PlanTable;
 
-/// The plans, and the attribute that names the customers; without one there are no plans.
-type Found = Option<(String, Vec<PlanAnswer>)>;
-
 #[component]
 pub fn Plans() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let plans = fetch_data(move || {
         let tenant = tenant.get();
-        async move { plans_of(api, &tenant).await }.boxed_local()
+        async move { plans_of_customers(api, &tenant).await }.boxed_local()
     });
     let state = PlansState {
         changed: Callback::new(move |()| plans.refetch()),
         open: RwSignal::new(OpenPlan::Nothing),
     };
     let has_attribute = Memo::new(move |_| plans.data().flatten().is_some());
-    let body = move |plans: Found| match plans {
+    let body = move |plans: Option<PlansOfCustomers>| match plans {
         Some((attribute, plans)) => view! { <Body attribute plans state /> }.into_any(),
-        None => view! { <NoAttribute state /> }.into_any(),
+        None => view! { <NoCustomerAttribute done=state.changed /> }.into_any(),
     };
     view! {
         <PageHeader title="Plans" lead="Other limits for all customers that are on them.">
@@ -51,28 +47,6 @@ pub fn Plans() -> impl IntoView {
             </Show>
         </PageHeader>
         {show_table(plans, body)}
-    }
-}
-
-/// The purpose of plans, and the setting that they need.
-#[component]
-fn NoAttribute(state: PlansState) -> impl IntoView {
-    view! {
-        <section class="settings-group" aria-labelledby="no-attribute">
-            <h2 id="no-attribute">"Which attribute names your customers?"</h2>
-            <p>
-                "A plan replaces the limits of rules for all customers that are on it, so callers send the customer alone. "
-                <GuideLink page="plans" text="About plans" />
-            </p>
-            <CustomerAttribute attribute=None done=state.changed />
-        </section>
-    }
-}
-
-async fn plans_of(api: Api, tenant: &str) -> Result<Found, Problem> {
-    match api.tenant(tenant).await?.customer_attribute {
-        Some(attribute) => Ok(Some((attribute, api.plans(tenant).await?))),
-        None => Ok(None),
     }
 }
 

@@ -33,7 +33,7 @@ fn a_number_replaces_the_rules_limit() {
         "rule_id": "rule_login", "subject": {"user": "u-1"}, "reason": "pays",
         "limits": [{"algorithm": "fixed_window", "limit": 50, "window_ms": 60_000}],
     });
-    assert_eq!(import.overrides, [(2, serde_json::from_value(body).expect("an override"))]);
+    assert_eq!(import.rows, [(2, serde_json::from_value(body).expect("an override"))]);
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn written_tables_parse_to_the_same_values() {
     assert!(text.contains(",'=cmd|"), "{text}");
     let import = read(&text, &rules());
     assert_eq!(import.wrong, [""; 0]);
-    let bodies: Vec<_> = import.overrides.into_iter().map(|(_, body)| body).collect();
+    let bodies: Vec<_> = import.rows.into_iter().map(|(_, body)| body).collect();
     assert_eq!(bodies, overrides.map(|answer| answer.body));
 }
 
@@ -106,6 +106,6 @@ fn batch_fields_map_to_lines_of_the_file() {
     let text = "rule,subject.user,action,reason\n\nlogin,u-1,allow,\"two\nlines\"\nlogin,u-2,allow";
     let read = read(text, &rules());
     assert_eq!(read.wrong, [""; 0]);
-    assert_eq!(file_problem("overrides[1].reason", &read.overrides), "line 5 reason");
-    assert_eq!(file_problem("reason", &read.overrides), "reason");
+    assert_eq!(csv::file_problem("overrides[1].reason", "overrides", &read.rows), "line 5 reason");
+    assert_eq!(csv::file_problem("reason", "overrides", &read.rows), "reason");
 }

@@ -5,25 +5,21 @@ use std::collections::BTreeMap;
 
 use futures_util::FutureExt as _;
 use leptos::prelude::*;
-use leptos::task::spawn_local;
 use weir_wire::overrides::{BulkOverridesBody, OverrideBody, ReplacedSet};
 use weir_wire::rules::RuleAnswer;
 
 use crate::api::{Api, Problem};
-use crate::browser;
-use crate::components::field::TextArea;
+use crate::components::csv_import::CsvInput;
 use crate::components::owner::ImportQuestion;
 use crate::components::remote_data::{fetch_data, show};
 use crate::components::submit::{SubmitAction, SubmitForm};
 use crate::components::toast::Toasts;
 use crate::model::number::quantity;
-use crate::model::override_table;
+use crate::model::{csv, override_table};
 use crate::pages::shell::TenantId;
 
 /// Overrides per request; each request is one transaction.
 const BATCH: usize = 1000;
-/// The maximum number of problems listed.
-const WRONG_SHOWN: usize = 20;
 
 /// The form; `done` is called once everything is written, and `written` if the form was closed before or a part was written. A file
 /// can refer to any rule, so all rules are needed.
@@ -53,13 +49,6 @@ fn Form(
         text.with(|text| rules.with_value(|rules| override_table::read(text, rules)))
     });
     let (action, progress) = (SubmitAction::new(), RwSignal::new(String::new()));
-    let chosen = move |event: leptos::ev::Event| {
-        spawn_local(async move {
-            if let Some(content) = browser::read_chosen_file(&event).await {
-                text.try_set(content);
-            }
-        });
-    };
     // The sets whose overrides the file changes. `None` until it was compared.
     let owners = RwSignal::new(None::<Vec<ReplacedSet>>);
     let confirmed = RwSignal::new(false);
@@ -73,7 +62,7 @@ fn Form(
     });
     let import = Callback::new(move |()| {
         let (content, known) = (text.get_untracked(), owners.get_untracked());
-        let lines = read.get_untracked().overrides;
+        let lines = read.get_untracked().rows;
         let count = lines.len();
         let failed = move |problem: &Problem| {
             forget();
@@ -113,34 +102,20 @@ fn Form(
         });
     });
     let incomplete = Signal::derive(move || {
-        read.with(|read| read.overrides.is_empty() || !read.wrong.is_empty())
+        read.with(|read| read.rows.is_empty() || !read.wrong.is_empty())
             || owners.with(Option::is_some) && !confirmed.get()
     });
     let question = move || owners.get().map(|sets| view! { <ImportQuestion sets confirmed /> });
-    let status = move || {
-        read.with(|read| match read.overrides.len() {
+    let status = Signal::derive(move || {
+        read.with(|read| match read.rows.len() {
             0 if read.wrong.is_empty() => "Columns: namespace, rule, action, limits, expires_at, reason, and subject.… for each attribute. Limits are a number, which replaces the rule's limit, or JSON as in an export.".to_owned(),
             some => format!("{} ready to import. Existing overrides of the same subjects are replaced.", quantity(some, "override", "overrides")),
         })
-    };
-    let wrong = move || {
-        let mut lines = read.get().wrong;
-        let more = lines.len().saturating_sub(WRONG_SHOWN);
-        lines.truncate(WRONG_SHOWN);
-        if more > 0 {
-            lines.push(format!("and {}", quantity(more, "more line", "more lines")));
-        }
-        (!lines.is_empty()).then(|| {
-            let lines: Vec<_> = lines.into_iter().map(|line| view! { <li>{line}</li> }).collect();
-            view! { <div class="problem" role="alert"><p class="problem-title">"Fix these lines before importing"</p><ul>{lines}</ul></div> }
-        })
-    };
+    });
+    let wrong = Signal::derive(move || read.get().wrong);
     view! {
         <SubmitForm action submit="Import" on_submit=import incomplete cancel=cancel>
-            <label class="field"><span>"File"</span><input type="file" accept=".csv,text/csv" on:change=chosen /></label>
-            <TextArea label="Or paste CSV" value=text rows=6 code=true />
-            <p class="note" role="status">{status}</p>
-            {wrong}
+            <CsvInput text status wrong />
             {question}
             <p class="note" role="status">{progress}</p>
         </SubmitForm>
@@ -200,7 +175,7 @@ impl Batches {
         let answer = self.api.batch_overrides(&self.tenant, &body).await;
         let answer = answer.map_err(|mut problem| {
             for field in &mut problem.fields {
-                field.field = override_table::file_problem(&field.field, batch);
+                field.field = csv::file_problem(&field.field, "overrides", batch);
             }
             problem
         })?;
