@@ -18,10 +18,11 @@ use crate::components::time_range::SharedTime;
 use crate::components::toast::{ToastStack, Toasts};
 use crate::components::url_state::AskedQueries;
 use crate::pages::{
-    Accept, Alerts, Audit, Confirm, DeferredJobs, Forgot, Gates, Home, Keys, Live, Members,
-    NewRule, NotFound, NotFoundInside, Operator, OperatorGates, OperatorRegions, Overrides,
-    Overview, Plans, Proxies, Reset, RuleEditor, RulePage, Rules, Settings, Shell, SignIn, SignUp,
-    Start, Subjects, Tenants, Tester, UndoneChanges, Usage, WhatIf, Why,
+    Accept, Alerts, Audit, Confirm, CustomerPage, Customers, DeferredJobs, Forgot, Gates, Home,
+    Keys, Live, Members, NewRule, NotFound, NotFoundInside, Operator, OperatorGates,
+    OperatorRegions, Overrides, Overview, Plans, Proxies, Reset, RuleEditor, RulePage, Rules,
+    Settings, Shell, SignIn, SignUp, Start, Subjects, Tenants, Tester, UndoneChanges, Usage,
+    WhatIf, Why,
 };
 use crate::session::{Session, SessionState, SignOutReason};
 
@@ -73,6 +74,8 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("rules/:rule/edit") view=RuleEditor />
                     <Route path=path!("overrides") view=Overrides />
                     <Route path=path!("plans") view=Plans />
+                    <Route path=path!("customers") view=Customers />
+                    <Route path=path!("customers/:customer") view=CustomerPage />
                     <Route path=path!("test") view=Tester />
                     <Route path=path!("what-if") view=WhatIf />
                     <Route path=path!("why/:request") view=Why />

@@ -44,6 +44,11 @@ pub fn same_origin_path(next: &str) -> Option<String> {
     is_own.then(|| format!("{path}{}{}", url.search(), url.hash()))
 }
 
+/// Opens an empty tab; `None` if the browser does not permit it.
+pub fn open_tab() -> Option<web_sys::Window> {
+    window().open_with_url_and_target("", "_blank").ok().flatten()
+}
+
 /// Reloads the dashboard at the current address.
 pub fn reload() {
     drop(window().location().reload());

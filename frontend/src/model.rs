@@ -2,6 +2,7 @@
 
 pub mod age;
 pub mod alert_labels;
+pub mod assignment_table;
 pub mod attempt;
 pub mod audit;
 pub mod audit_entry;
@@ -12,6 +13,7 @@ pub mod checklist;
 #[cfg(test)]
 mod colour;
 pub mod csv;
+pub mod customer;
 pub mod deleted_overrides;
 pub mod denial_groups;
 pub mod denial_history;

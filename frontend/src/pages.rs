@@ -4,7 +4,9 @@ mod accept;
 mod alerts;
 mod audit;
 mod confirm;
+mod customer;
 mod customer_attribute;
+mod customers;
 mod deferred;
 mod forgot;
 mod gates;
@@ -46,9 +48,9 @@ mod why;
 pub use accept::Accept;
 pub use home::Home;
 pub use lazy::{
-    Alerts, Audit, Confirm, DeferredJobs, Forgot, Gates, Keys, Live, Members, NewRule, Operator,
-    OperatorGates, OperatorRegions, Overrides, Overview, Plans, Proxies, Reset, RuleEditor,
-    RulePage, Rules, Settings, Subjects, Tester, Usage, WhatIf, Why,
+    Alerts, Audit, Confirm, CustomerPage, Customers, DeferredJobs, Forgot, Gates, Keys, Live,
+    Members, NewRule, Operator, OperatorGates, OperatorRegions, Overrides, Overview, Plans,
+    Proxies, Reset, RuleEditor, RulePage, Rules, Settings, Subjects, Tester, Usage, WhatIf, Why,
 };
 pub use not_found::{NotFound, NotFoundInside};
 pub use published::UndoneChanges;

@@ -103,6 +103,12 @@ pub fn change(now: u64, before: u64) -> Option<String> {
     }
 }
 
+/// A grouped number that can be negative.
+pub fn signed(number: i64) -> String {
+    let sign = if number < 0 { "−" } else { "" };
+    format!("{sign}{}", grouped(number.unsigned_abs()))
+}
+
 /// `1 rule`, `2 rules`.
 pub fn quantity(number: usize, one: &str, many: &str) -> String {
     counted(u64::try_from(number).unwrap_or(u64::MAX), one, many)

@@ -15,13 +15,14 @@ use leptos_router::hooks::use_query_map;
 use weir_wire::subjects::InspectSubjectBody;
 
 use crate::api::Api;
+use crate::components::control_flow::Show;
 use crate::components::feedback::Skeleton;
 use crate::components::namespace::namespace_in_url;
 use crate::components::page::PageHeader;
 use crate::components::remote_data::{fetch_data, show_latest_shaped};
 use crate::components::timer::repeat;
 use crate::model::subject_action::TIMES_S;
-use crate::model::{request_link, subject};
+use crate::model::{customer, request_link, subject};
 use crate::pages::namespace_filter::NamespaceFilter;
 use crate::pages::shell::TenantId;
 use crate::pages::subject_actions::{SubjectActions, SubjectQuestion};
@@ -59,6 +60,7 @@ pub fn Subjects() -> impl IntoView {
 fn Subject(attributes: BTreeMap<String, String>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let title = subject::label(&attributes);
+    let customer = customer_link(&attributes);
     let tester = request_link::request_link(None, &attributes, 1);
     let namespace = namespace_in_url();
     let attributes = StoredValue::new(attributes);
@@ -78,6 +80,7 @@ fn Subject(attributes: BTreeMap<String, String>) -> impl IntoView {
     view! {
         <PageHeader title=title lead="Counters, overrides and denials in every rule">
             <NamespaceFilter namespace />
+            {customer}
             <A href=move || tenant.page("subjects") attr:class="button">"Other subject"</A>
             <A href=move || tenant.page(&tester) attr:class="button">"Simulate"</A>
         </PageHeader>
@@ -94,4 +97,23 @@ fn Subject(attributes: BTreeMap<String, String>) -> impl IntoView {
             view! { <DenialGroups denials actions /> }
         })}
     }
+}
+
+/// The page of the customer, if the subject is one.
+fn customer_link(attributes: &BTreeMap<String, String>) -> AnyView {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let mut all = attributes.iter();
+    let (Some((attribute, value)), None) = (all.next(), all.next()) else { return ().into_any() };
+    let Some(page) = customer::page(value) else { return ().into_any() };
+    let attribute = attribute.clone();
+    let settings = fetch_data(move || api.tenant(&tenant.get()));
+    let is_customer = Memo::new(move |_| {
+        let settings = settings.data();
+        settings.is_some_and(|tenant| tenant.customer_attribute.as_ref() == Some(&attribute))
+    });
+    let link = move || {
+        let page = page.clone();
+        view! { <A href=move || tenant.page(&page) attr:class="button">"Plan and usage"</A> }
+    };
+    view! { <Show when=move || is_customer.get()>{link()}</Show> }.into_any()
 }

@@ -1,6 +1,8 @@
 //! The table of plans.
 
 use leptos::prelude::*;
+use leptos_router::components::A;
+use weir_domain::quantity::counted;
 use weir_wire::plans::{PlanAnswer, PlanBody};
 use weir_wire::tenants::Role;
 
@@ -41,7 +43,7 @@ fn row(answer: PlanAnswer, state: PlansState) -> AnyView {
     let older: Vec<_> = older.collect();
     let older = if older.is_empty() { "None".into_any() } else { older.into_any() };
     let files = files_mark(answer.managed_by.as_ref(), answer.edited);
-    let (customers, rules) = (grouped(answer.customers), rules(&answer.plan));
+    let (customers, rules) = (customers(&answer), rules(&answer.plan));
     let before = StoredValue::new(answer);
     let open = move |open: fn(Box<PlanAnswer>) -> OpenPlan| {
         state.open.set(open(Box::new(before.get_value())));
@@ -63,6 +65,18 @@ fn row(answer: PlanAnswer, state: PlansState) -> AnyView {
         </tr>
     }
     .into_any()
+}
+
+/// The number of customers, with a link to them.
+fn customers(answer: &PlanAnswer) -> AnyView {
+    if answer.customers == 0 {
+        return "0".into_any();
+    }
+    let (tenant, page) = (expect_context::<TenantId>(), format!("customers?plan={}", answer.id));
+    let customers = counted(answer.customers, "customer", "customers");
+    let (label, number) =
+        (format!("{customers} on {}", answer.plan.name), grouped(answer.customers));
+    view! { <A href=move || tenant.page(&page) attr:aria-label=label>{number}</A> }.into_any()
 }
 
 /// The rules that a plan names, of which the first ones with their effects.

@@ -60,6 +60,7 @@ pub(super) const GROUPS: [(&str, &[Page]); 5] = [
             page("rules", "Rules", "shield-half"),
             page("overrides", "Overrides", "split"),
             page("plans", "Plans", "layers"),
+            page("customers", "Customers", "book-open"),
         ],
     ),
     ("Lab", &[page("test", "Simulate", "flask-conical"), page("what-if", "Replay", "history")]),
