@@ -23,6 +23,7 @@ mod overview;
 mod plans;
 mod proxies;
 mod published;
+mod replay_summary;
 mod reset;
 mod revisions;
 mod rollout;

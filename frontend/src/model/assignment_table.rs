@@ -1,4 +1,4 @@
-//! Assignments as CSV: `customer, plan, from, until, note`, of which the first two are needed. A plan is a name or an id.
+//! Assignments as CSV: `customer, plan, from, until, note, email`, of which the first two are needed. A plan is a name or an id.
 
 use std::collections::{HashMap, HashSet};
 
@@ -64,16 +64,18 @@ fn assignment(
     if customer.is_empty() {
         return Err("customer is missing".to_owned());
     }
+    let given = |name: &str| Some(cell(name).to_owned()).filter(|text| !text.is_empty());
     Ok(AssignmentBody {
         customer: customer.to_owned(),
         plan: plan.id.clone(),
         from: time("from")?,
         until: time("until")?,
-        note: Some(cell("note").to_owned()).filter(|note| !note.is_empty()),
+        note: given("note"),
+        email: given("email"),
     })
 }
 
-const COLUMNS: [&str; 5] = ["customer", "plan", "from", "until", "note"];
+const COLUMNS: [&str; 6] = ["customer", "plan", "from", "until", "note", "email"];
 
 #[cfg(test)]
 mod tests {
@@ -98,11 +100,11 @@ mod tests {
     #[test]
     fn each_line_is_an_assignment() {
         let read = parsed(
-            "customer,plan,from,until,note\r\nacme,pro,,,\r\n\"a, b\",plan_free,2027-01-01T00:00:00+01:00,,'=later\r\n",
+            "customer,plan,from,until,note,email\r\nacme,pro,,,,a@b.test\r\n\"a, b\",plan_free,2027-01-01T00:00:00+01:00,,'=later,\r\n",
         );
         assert_eq!(read.wrong, [""; 0]);
         let bodies = json!([
-            { "customer": "acme", "plan": "plan_pro" },
+            { "customer": "acme", "plan": "plan_pro", "email": "a@b.test" },
             { "customer": "a, b", "plan": "plan_free", "from": "2026-12-31T23:00:00Z", "note": "=later" },
         ]);
         let bodies: Vec<AssignmentBody> = serde_json::from_value(bodies).expect("assignments");
@@ -128,7 +130,9 @@ mod tests {
         assert_eq!(read.wrong, expected);
         assert_eq!(
             parsed("customer,plan,price\n").wrong,
-            ["line 1: unknown column price; the columns are customer, plan, from, until, note"]
+            [
+                "line 1: unknown column price; the columns are customer, plan, from, until, note, email"
+            ]
         );
         assert_eq!(parsed("plan\npro\n").wrong.len(), 1);
         assert_eq!(parsed("customer,plan,plan\n").wrong, ["line 1: duplicate column plan"]);

@@ -178,7 +178,7 @@ mod tests {
         let state = |from: &str, until: Option<&str>| {
             let assignment = serde_json::from_value(json!({
                 "id": "assignment_1", "customer": "acme", "plan": "plan_1", "pinned_revision": null,
-                "from": from, "until": until, "note": "", "rulebook_version": 1,
+                "from": from, "until": until, "note": "", "email": null, "rulebook_version": 1,
                 "created_at": "2026-11-21T03:00:00Z"
             }));
             let now_ms = day_ms("2026-11-28").expect("a day");

@@ -62,7 +62,7 @@ fn Row(
     let toasts = expect_context::<Toasts>();
     let state = AssignmentState::of(&assignment, browser::now_ms());
     let (class, text) = state.badge();
-    let AssignmentAnswer { id, plan, pinned_revision, from, until, note, .. } = assignment;
+    let AssignmentAnswer { id, plan, pinned_revision, from, until, note, email, .. } = assignment;
     let plan = plans.with_value(|plans| {
         let found = plans.iter().find(|one| one.id == plan);
         found.map_or_else(|| "Deleted plan".to_owned(), |found| found.plan.name.clone())
@@ -72,6 +72,7 @@ fn Row(
     let until =
         until.map_or_else(|| "Without end".into_any(), |at| view! { <ExactTime at /> }.into_any());
     let note = if note.is_empty() { "–".to_owned() } else { note };
+    let email = email.map(|email| view! { <div class="muted">{email}</div> });
     let action = SubmitAction::new();
     let asking = RwSignal::new(false);
     let end = Callback::new(move |()| {
@@ -106,7 +107,7 @@ fn Row(
             <td><span class=class>{text}</span></td>
             <td><ExactTime at=from /></td>
             <td>{until}</td>
-            <td class="text-cell">{note}</td>
+            <td class="text-cell"><div>{note}</div>{email}</td>
             <td class="number">{button}</td>
         </tr>
     }

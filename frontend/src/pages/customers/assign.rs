@@ -53,12 +53,16 @@ fn Fields(
 ) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let toasts = expect_context::<Toasts>();
-    let action = SubmitAction::with_fields(&["customer", "plan", "from", "until", "note"]);
+    let action = SubmitAction::with_fields(&["customer", "plan", "from", "until", "note", "email"]);
     let is_chosen = customer.is_some();
     let name = RwSignal::new(customer.unwrap_or_default());
     let name_problem =
         action.validated("customer", name, |name| names::value(name).map_err(str::to_owned));
     let note = Input::new(action, "note", "", |note| names::prose(note, REASON_CHARS_MAX));
+    let email = Input::new(action, "email", "", |email| match email.trim() {
+        "" => Ok(()),
+        email => names::email(email).map_err(str::to_owned),
+    });
     let [from, until] = [0; 2].map(|_| RwSignal::new(String::new()));
     let plan = RwSignal::new(plans.first().map(|plan| plan.id.clone()).unwrap_or_default());
     let names = plans.into_iter().map(|plan| (plan.id, plan.plan.name));
@@ -68,7 +72,8 @@ fn Fields(
         plan: plan.get(),
         from: time(from),
         until: time(until),
-        note: Some(note.value.get().trim().to_owned()).filter(|note| !note.is_empty()),
+        note: given(note.value),
+        email: given(email.value),
     };
     // The problem of a time as it is entered, or else the server's.
     let problem = move |field: &'static str| {
@@ -107,9 +112,15 @@ fn Fields(
             <TextField label="From" kind="datetime-local" value=from problem=problem("from") hint="Empty: at once, in place of the present plan" />
             <TextField label="Until" kind="datetime-local" value=until problem=problem("until") hint="Empty: until the next plan of the customer, or without end" />
             <TextField label="Note" value=note.value problem=note.problem hint="Optional" />
+            <TextField label="E-mail" kind="email" value=email.value problem=email.problem hint="For alerts about its quotas. Empty: the address of its present plan, if there is one" />
             <p class="note">"Units that the customer has used stay used."</p>
         </SubmitForm>
     }
+}
+
+/// The entered text; tracked. `None` for an empty field.
+fn given(text: RwSignal<String>) -> Option<String> {
+    Some(text.get().trim().to_owned()).filter(|text| !text.is_empty())
 }
 
 /// The entered time; tracked. `None` for an empty field.

@@ -55,7 +55,7 @@ pub(super) fn Import(
         Signal::derive(move || read.with(|read| read.rows.is_empty() || !read.wrong.is_empty()));
     let status = Signal::derive(move || {
         read.with(|read| match read.rows.len() {
-            0 if read.wrong.is_empty() => "Columns: customer, plan, from, until, note. The first two are needed; a plan is its name. An empty from means at once.".to_owned(),
+            0 if read.wrong.is_empty() => "Columns: customer, plan, from, until, note, email. The first two are needed; a plan is its name. An empty from means at once.".to_owned(),
             some => format!("{} ready to import. All are written together, or none.", quantity(some, "assignment", "assignments")),
         })
     });

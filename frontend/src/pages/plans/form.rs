@@ -129,7 +129,8 @@ fn Fields(
         let rejected = rejected(name.clone());
         let on_remove =
             move |()| planned.update(|planned| planned.retain(|one| one.name() != name));
-        view! { <PlannedRuleFields planned=one rejected on_remove /> }
+        let plan = before.with_value(|before| before.as_ref().map(|before| before.id.clone()));
+        view! { <PlannedRuleFields planned=one plan rejected on_remove /> }
     };
     view! {
         <SubmitForm action submit on_submit=save incomplete cancel=Callback::new(move |()| state.open.set(OpenPlan::Nothing)) class="panel editor-panel">

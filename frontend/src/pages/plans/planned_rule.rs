@@ -4,14 +4,22 @@ use leptos::prelude::*;
 use weir_wire::plans::PlanRule;
 use weir_wire::problem::FieldProblem;
 use weir_wire::rules::{RuleAnswer, RuleBody};
+use weir_wire::simulate::{SimulateAnswer, SimulatedPlan};
 
+use crate::api::Api;
+use crate::browser;
+use crate::components::remote_data::RemoteData;
 use crate::components::rule_form::{EffectFields, EffectInput};
 use crate::model::field_problem::field_problem;
 use crate::model::labels;
+use crate::pages::replay_summary::{fetch_replay, last_hour, replay_view};
+use crate::pages::shell::TenantId;
 
 /// The input.
 #[derive(Debug, Clone)]
 pub(super) struct PlannedRule {
+    /// `None` if the stored rule is not known.
+    rule_id: Option<String>,
     rule: RuleBody,
     input: EffectInput,
 }
@@ -19,24 +27,25 @@ pub(super) struct PlannedRule {
 impl PlannedRule {
     /// The rule with its own limits, to be changed.
     pub(super) fn new(rule: &RuleAnswer) -> Self {
-        let rule = rule.rule.clone();
-        Self { input: EffectInput::of_rule(&rule), rule }
+        let (id, rule) = (rule.id.clone(), rule.rule.clone());
+        Self { rule_id: Some(id), input: EffectInput::of_rule(&rule), rule }
     }
 
     /// The input for a rule that a stored plan names.
     pub(super) fn of(planned: &PlanRule, rules: &[RuleAnswer]) -> Self {
-        let named = rules.iter().map(|rule| &rule.rule);
-        let mut named =
-            named.filter(|rule| rule.name == planned.rule && rule.namespace == planned.namespace);
+        let named = rules.iter().find(|answer| {
+            answer.rule.name == planned.rule && answer.rule.namespace == planned.namespace
+        });
         let bare = || RuleBody {
             namespace: planned.namespace.clone(),
             name: planned.rule.clone(),
             ..RuleBody::default()
         };
-        let rule = named.next().cloned().unwrap_or_else(bare);
+        let rule_id = named.map(|answer| answer.id.clone());
+        let rule = named.map_or_else(bare, |answer| answer.rule.clone());
         let input = EffectInput::of_rule(&rule);
         input.fill(&rule, planned.limits.as_deref(), planned.action);
-        Self { rule, input }
+        Self { rule_id, rule, input }
     }
 
     /// The rule as the plan names it; not tracked. `None` if its limits have problems, which become visible.
@@ -53,14 +62,31 @@ impl PlannedRule {
     }
 }
 
-/// The fields; `rejected` are the server's problems with them.
+/// The fields, and for a stored plan a replay of what they would change; `rejected` are the server's problems with them.
 #[component]
 pub(super) fn PlannedRuleFields(
     planned: PlannedRule,
+    /// The id of the stored plan.
+    plan: Option<String>,
     rejected: Signal<Vec<FieldProblem>>,
     #[prop(into)] on_remove: Callback<()>,
 ) -> impl IntoView {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let name = planned.name();
+    let replay = RwSignal::new(None::<RemoteData<Option<SimulateAnswer>>>);
+    let replayed = planned.clone();
+    let button = plan.filter(|_| planned.rule_id.is_some()).map(|plan| {
+        let run = move |_| {
+            let Some(entry) = replayed.submit() else { return browser::focus_first_invalid() };
+            let plan = SimulatedPlan { id: plan.clone(), rules: vec![entry] };
+            let (rule, id) = (replayed.rule.clone(), replayed.rule_id.clone());
+            replay.set(Some(fetch_replay(api, tenant, last_hour(rule, id, Some(plan)))));
+        };
+        view! { <button type="button" class="button" on:click=run aria-label=format!("Replay {name}")>"Replay"</button> }
+    });
+    let result = move || {
+        replay.get().map(|replay| view! { <div class="stack">{move || replay_view(replay)}</div> })
+    };
     let PlannedRule { rule, input, .. } = planned;
     let of_limits = |problem: &FieldProblem| problem.field.starts_with("limits");
     Effect::new(move |_| {
@@ -85,6 +111,8 @@ pub(super) fn PlannedRuleFields(
             <p class="note">{own}</p>
             <p class="field-problem">{whole}</p>
             <EffectFields input />
+            {button}
+            {result}
         </div>
     }
 }

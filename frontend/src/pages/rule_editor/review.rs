@@ -1,10 +1,8 @@
 //! The review before a rule is published: its difference, a replay of the last hour, the affected subjects, the gates.
 
-use futures_util::FutureExt as _;
 use leptos::prelude::*;
 use weir_wire::replicas::Replicas;
 use weir_wire::rules::{RuleAnswer, RuleBody};
-use weir_wire::simulate::{SimulateAnswer, SimulateBody, SimulatedSubject, Source};
 
 use super::preview::RuleWarnings;
 use super::publish::Publish;
@@ -16,16 +14,13 @@ use crate::components::dialog::Drawer;
 use crate::components::difference::DifferenceTable;
 use crate::components::feedback::SubmitProblem;
 use crate::components::owner::OwnerQuestion;
-use crate::components::remote_data::{RemoteData, RemoteState, fetch_data};
+use crate::components::remote_data::{RemoteData, fetch_data};
 use crate::components::rule_form::Editor;
 use crate::model::difference::differences;
-use crate::model::number::{grouped, quantity};
-use crate::model::replay_difference::headline;
-use crate::model::{labels, subject, what_if};
+use crate::model::labels;
+use crate::model::number::quantity;
+use crate::pages::replay_summary::{fetch_replay, last_hour, replay_view};
 use crate::pages::shell::TenantId;
-
-/// The most affected subjects listed.
-const SUBJECTS: usize = 8;
 
 #[component]
 pub(super) fn Review(
@@ -50,7 +45,8 @@ fn ReviewContent(
 ) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let rule = untrack(|| editor.rule());
-    let replay = fetch_replay(api, tenant, rule, before);
+    let rule_id = before.with_untracked(|before| before.as_ref().map(|before| before.id.clone()));
+    let replay = fetch_replay(api, tenant, last_hour(rule, rule_id, None));
     let gates = fetch_data(move || api.replicas(&tenant.get()));
     let unchanged = Memo::new(move |_| {
         before.with(|before| before.as_ref().is_some_and(|before| before.rule == editor.rule()))
@@ -122,83 +118,6 @@ fn changes(before: Option<&RuleAnswer>, rule: &RuleBody) -> AnyView {
         }
         .into_any(),
     }
-}
-
-fn fetch_replay(
-    api: Api,
-    tenant: TenantId,
-    rule: RuleBody,
-    before: RwSignal<Option<RuleAnswer>>,
-) -> RemoteData<Option<SimulateAnswer>> {
-    let rule_id = before.with_untracked(|before| before.as_ref().map(|before| before.id.clone()));
-    let body = SimulateBody {
-        rule,
-        rule_id,
-        source: Source::Recorded,
-        from: None,
-        to: None,
-        trace: None,
-        plan: None,
-        assignments: Vec::new(),
-    };
-    fetch_data(move || {
-        let (tenant, body) = (tenant.get(), body.clone());
-        async move {
-            let namespace = &body.rule.namespace;
-            let recorded = api.recorded(&tenant).await?;
-            if recorded.data.iter().all(|recorded| recorded.namespace != *namespace) {
-                return Ok(None);
-            }
-            api.simulate(&tenant, &body).await.map(Some)
-        }
-        .boxed_local()
-    })
-}
-
-fn replay_view(replay: RemoteData<Option<SimulateAnswer>>) -> AnyView {
-    match replay.state() {
-        RemoteState::Loading => view! { <p class="muted" role="status">"Replaying…"</p> }.into_any(),
-        RemoteState::Ready(None) => {
-            view! { <p class="muted" role="status">"No checks have been recorded in this namespace yet."</p> }.into_any()
-        }
-        // The rule can be published all the same.
-        RemoteState::Failed(problem) => {
-            view! { <p class="muted" role="status">"No replay. "{labels::capital(&problem.detail)}"."</p> }.into_any()
-        }
-        RemoteState::Ready(Some(answer)) if answer.candidate.allowed + answer.candidate.denied == 0 => {
-            view! { <p class="muted" role="status">"No recorded check of the last hour matches."</p> }.into_any()
-        }
-        RemoteState::Ready(Some(answer)) => view! {
-            <p class="replay-headline" role="status">{headline(&answer)}</p>
-            <p class="note">{what_if::certainty(&answer)}</p>
-            {affected(answer.subjects.data)}
-        }
-        .into_any(),
-    }
-}
-
-/// The subjects with the greatest changes.
-fn affected(subjects: Vec<SimulatedSubject>) -> Option<AnyView> {
-    if subjects.is_empty() {
-        return None;
-    }
-    let row = |found: SimulatedSubject| {
-        let change = format!("{} → {}", grouped(found.denied_before), grouped(found.denied_after));
-        let label = subject::label(&found.subject);
-        view! { <tr><th scope="row"><bdi>{label}</bdi></th><td class="number">{change}</td></tr> }
-    };
-    let rows: Vec<_> = subjects.into_iter().take(SUBJECTS).map(row).collect();
-    Some(
-        view! {
-            <div class="table-wrap" tabindex="0" role="region" aria-label="Affected subjects">
-                <table>
-                    <thead><tr><th scope="col">"Subject"</th><th scope="col" class="number">"Denied, now → then"</th></tr></thead>
-                    <tbody>{rows}</tbody>
-                </table>
-            </div>
-        }
-        .into_any(),
-    )
 }
 
 fn gates_text(gates: RemoteData<Replicas>) -> String {
