@@ -18,9 +18,10 @@ ATTEMPTS = 3
 
 
 @contextlib.contextmanager
-def weir(rules: pathlib.Path, webhook: str | None = None):
-    """Starts Weir with these rules, and with a webhook to this URL. The value is the environment of programs that ask it: WEIR_GATE_URL and
-    WEIR_KEY; WEBHOOK_ID and WEBHOOK_SECRET."""
+def weir(rules: pathlib.Path, webhook: str | None = None, customers: pathlib.Path | None = None, origins: list[str] | None = None):
+    """Starts Weir with these rules, with a webhook to this URL, and with the plans of these customers, whose usage pages of these origins
+    show. The value is the environment of programs that ask it: WEIR_URL, WEIR_TENANT_URL, WEIR_GATE_URL and WEIR_KEY; WEBHOOK_ID and
+    WEBHOOK_SECRET."""
     program = os.environ.get("WEIR_BIN") or shutil.which("weir") or sys.exit("weir is not on the path, and WEIR_BIN is not set")
     # As after Ctrl-C, everything that was started is stopped.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
@@ -40,10 +41,14 @@ def weir(rules: pathlib.Path, webhook: str | None = None):
             sys.exit("weir dev did not start")
         installation = json.loads(line)
         tenant, token = sign_in(installation)
-        create_rules(installation, json.loads(rules.read_text("utf-8")), tenant, token)
+        version = create_rules(json.loads(rules.read_text("utf-8")), tenant, token)
+        if customers is not None:
+            version = create_customers(json.loads(customers.read_text("utf-8")), origins or [], tenant, token)
+        until(lambda: request(f"{installation['gates'][0]}/readyz")["rulebook_version"] >= version)
         # The servers listen at IPv4 alone.
-        gate = installation["gates"][0].replace("localhost", "127.0.0.1")
-        environment = {**os.environ, "WEIR_GATE_URL": gate, "WEIR_KEY": installation["api_key"]}
+        urls = {"WEIR_URL": installation["control"], "WEIR_TENANT_URL": tenant, "WEIR_GATE_URL": installation["gates"][0]}
+        urls = {name: url.replace("localhost", "127.0.0.1") for name, url in urls.items()}
+        environment = {**os.environ, **urls, "WEIR_KEY": installation["api_key"]}
         if webhook is not None:
             made = request(f"{tenant}/webhooks", {"name": "example", "url": webhook}, token)
             environment |= {"WEBHOOK_ID": made["webhook"]["id"], "WEBHOOK_SECRET": made["secret"]}
@@ -57,10 +62,19 @@ def sign_in(installation: dict) -> tuple[str, str]:
     return f"{api}/tenants/{installation['tenant']}", request(f"{api}/auth/login", login)["access_token"]
 
 
-def create_rules(installation: dict, rules: list[dict], tenant: str, token: str) -> None:
+def create_rules(rules: list[dict], tenant: str, token: str) -> int:
+    """The version of the rulebook with the rules."""
     made = [request(f"{tenant}/rules", rule, token) for rule in rules]
-    version = max(rule["rulebook_version"] for rule in made)
-    until(lambda: request(f"{installation['gates'][0]}/readyz")["rulebook_version"] >= version)
+    return max(rule["rulebook_version"] for rule in made)
+
+
+def create_customers(customers: dict, origins: list[str], tenant: str, token: str) -> int:
+    """The version of the rulebook with the plans and assignments of customers."""
+    request(tenant, {"customer_attribute": customers["customer_attribute"]}, token, "PATCH")
+    request(f"{tenant}/customer-view", {"origins": origins}, token, "PUT")
+    plans = {plan["name"]: request(f"{tenant}/plans", plan, token)["id"] for plan in customers["plans"]}
+    assignments = [{"customer": customer, "plan": plans[plan]} for customer, plan in customers["assignments"].items()]
+    return request(f"{tenant}/assignments/bulk", {"assignments": assignments}, token)["rulebook_version"]
 
 
 def run(processes: list[list], ready: str | None = None, behind: tuple[str, ...] = (), **options) -> int:
@@ -100,10 +114,11 @@ def free_port(neighbours: int = 1) -> int:
     sys.exit("no free ports")
 
 
-def request(url: str, body: dict | None = None, token: str | None = None) -> dict:
+def request(url: str, body: dict | None = None, token: str | None = None, method: str | None = None) -> dict:
     headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
     content = None if body is None else json.dumps(body).encode()
-    with urllib.request.urlopen(urllib.request.Request(url, content, headers), timeout=DEADLINE_S) as response:
+    asked = urllib.request.Request(url, content, headers, method=method)
+    with urllib.request.urlopen(asked, timeout=DEADLINE_S) as response:
         return json.load(response)
 
 

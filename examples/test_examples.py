@@ -4,6 +4,7 @@ import concurrent.futures
 import contextlib
 import pathlib
 import random
+import re
 import subprocess
 import sys
 import time
@@ -120,6 +121,39 @@ class Examples(unittest.TestCase):
                     admitted.append(500)
                 self.assertEqual(status, 429)
                 self.assertGreater(sum(admitted), 10_000 - 500)
+
+    def test_customer_upgrades_in_the_middle_of_a_month_and_keeps_its_used_units(self) -> None:
+        with started("saas-plans") as http:
+            acme = ("key-of-acme", "")
+
+            def calls(times: int) -> list[int]:
+                return [http.get("/quotes", auth=acme).status_code for _ in range(times)]
+
+            self.assertEqual(calls(6), [200] * 5 + [429])
+            upgraded = http.post("/upgrade", auth=acme, json={"plan": "pro"})
+            self.assertEqual(upgraded.json()["plan"], "pro")
+            # The gate learns of it a moment later. Denied calls take nothing.
+            installation.until(lambda: calls(1) == [200])
+            answer = http.get("/quotes", auth=acme)
+            self.assertEqual(answer.headers["x-ratelimit-remaining"], str(50 - 7))
+            # The customer of another key, and no customer.
+            globex = [http.get("/quotes", auth=("key-of-globex", "")).status_code for _ in range(60)]
+            self.assertEqual(globex, [200] * 60)
+            self.assertEqual(http.get("/quotes", auth=("key-of-nobody", "")).status_code, 401)
+
+            page = http.get("/usage", auth=acme).text
+            self.assertIn("/weir-usage.js", page)
+            gate = re.search(r'gate="([^"]+)" token-url="/view-token"', page).group(1)
+            headers = {
+                "authorization": f"Bearer {http.post('/view-token', auth=acme).json()['token']}",
+                "origin": str(http.base_url).rstrip("/"),
+            }
+            usage = httpx.get(f"{gate}/usage", headers=headers, timeout=installation.DEADLINE_S, trust_env=False)
+            self.assertEqual(usage.headers["access-control-allow-origin"], headers["origin"])
+            found = usage.json()
+            self.assertEqual((found["customer"], found["plan"]), ("acme", "pro"))
+            limits = [(one["rule"], one["limit"], one["used"], one["remaining"]) for one in found["limits"]]
+            self.assertEqual(limits, [("calls", 50, 7, 43)])
 
     def test_queue_accepts_every_report_and_renders_them_in_order_and_not_too_fast(self) -> None:
         with started("job-queue") as http:
