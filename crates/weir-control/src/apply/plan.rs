@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use weir_domain::names;
 use weir_http::problem::Problem;
 use weir_store::SpecRow;
 use weir_wire::apply::{ApplyAnswer, ApplyBody, ObjectName};
@@ -137,6 +138,44 @@ impl<T: Planned> Plan<T> {
 /// The path of an object in the request.
 pub(super) fn path<T: Planned>(at: usize) -> String {
     format!("{word}s[{at}].{word}", word = T::WORD)
+}
+
+/// The problems of the wanted objects, whose fields are in their paths.
+pub(super) fn below<T: Planned>(
+    objects: impl Iterator<Item = Vec<FieldProblem>>,
+) -> Vec<FieldProblem> {
+    let wrong = objects.enumerate().flat_map(|(at, fields)| {
+        let place = path::<T>(at);
+        let below = move |field: FieldProblem| FieldProblem {
+            field: format!("{place}.{}", field.field),
+            reason: field.reason,
+        };
+        fields.into_iter().map(below)
+    });
+    wrong.collect()
+}
+
+/// The problems of the names of the wanted objects: those that occur twice, now or before a renaming, and former ones that no
+/// object can have.
+pub(super) fn wrong_names<T: Planned>(body: &ApplyBody, names: &[&str]) -> Vec<FieldProblem> {
+    let mut seen: HashMap<&str, usize> = HashMap::new();
+    let mut wrong = Vec::new();
+    let taken = |first| format!("is the name of {}s[{first}] too", T::WORD);
+    for (at, name) in names.iter().enumerate() {
+        if let Some(first) = seen.insert(*name, at) {
+            wrong.push(FieldProblem::new(format!("{}.name", path::<T>(at)), taken(first)));
+        }
+    }
+    for at in 0..names.len() {
+        let Some(former) = T::former(body, at) else { continue };
+        let field = format!("{}s[{at}].renamed_from", T::WORD);
+        if let Err(reason) = names::rule(former) {
+            wrong.push(FieldProblem::new(field, reason));
+        } else if let Some(other) = seen.insert(former, at) {
+            wrong.push(FieldProblem::new(field, taken(other)));
+        }
+    }
+    wrong
 }
 
 /// Refuses a plan that deletes more objects than allowed.

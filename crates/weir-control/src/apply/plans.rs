@@ -1,17 +1,15 @@
 //! The wanted plans of a set: the checks that need no stored object, and their part of the plan of the apply.
 
-use std::collections::HashMap;
-
-use weir_domain::names;
 use weir_http::problem::Problem;
 use weir_store::{Page, PlanRow, PlanSpec};
 use weir_wire::apply::{APPLY_PLANS_MAX, ApplyAnswer, ApplyBody, ObjectKind, ObjectName};
 use weir_wire::plans::{PLANS_PER_TENANT_MAX, PlanBody};
-use weir_wire::problem::{ErrorCode, FieldProblem};
+use weir_wire::problem::ErrorCode;
 
 use crate::actor::Caller;
 use crate::answers::to_value;
-use crate::apply::plan::{Planned, path};
+use crate::apply::comparison::refuse_wrong;
+use crate::apply::plan::{Planned, below, wrong_names};
 use crate::change::Change;
 use crate::error::ControlError;
 use crate::plans::delete_without_customers;
@@ -25,37 +23,13 @@ pub(super) fn checked(caller: &Caller, body: &ApplyBody) -> Result<(), Problem> 
         let detail = "the key is restricted to namespaces, and plans belong to none";
         return Err(Problem::new(ErrorCode::Forbidden, detail));
     }
-    if body.plans.len() > APPLY_PLANS_MAX {
-        let reason = format!("must hold at most {APPLY_PLANS_MAX} plans");
-        return Err(Problem::invalid_field("plans", reason));
-    }
-    let mut wrong = Vec::new();
-    let mut seen: HashMap<&str, usize> = HashMap::new();
-    for (at, wanted) in body.plans.iter().enumerate() {
-        let place = path::<PlanSpec>(at);
-        wrong.extend(
-            wanted
-                .plan
-                .problems()
-                .into_iter()
-                .map(|field| FieldProblem::new(format!("{place}.{}", field.field), field.reason)),
-        );
-        if let Some(first) = seen.insert(&wanted.plan.name, at) {
-            let reason = format!("is the name of plans[{first}] too");
-            wrong.push(FieldProblem::new(format!("{place}.name"), reason));
-        }
-    }
-    for (at, wanted) in body.plans.iter().enumerate() {
-        let Some(former) = &wanted.renamed_from else { continue };
-        let field = format!("plans[{at}].renamed_from");
-        if let Err(reason) = names::rule(former) {
-            wrong.push(FieldProblem::new(field, reason));
-        } else if let Some(other) = seen.insert(former, at) {
-            let reason = format!("is the name of plans[{other}] too");
-            wrong.push(FieldProblem::new(field, reason));
-        }
-    }
-    if wrong.is_empty() { Ok(()) } else { Err(Problem::invalid(wrong)) }
+    refuse_wrong("plans", body.plans.len(), APPLY_PLANS_MAX, || {
+        let bodies = body.plans.iter().map(|wanted| &wanted.plan);
+        let names: Vec<_> = bodies.clone().map(|plan| plan.name.as_str()).collect();
+        let mut wrong = below::<PlanSpec>(bodies.map(PlanBody::problems));
+        wrong.extend(wrong_names::<PlanSpec>(body, &names));
+        wrong
+    })
 }
 
 impl Planned for PlanSpec {

@@ -1,17 +1,14 @@
 //! The wanted profiles of a set: the checks that need no stored profile, and their part of the plan.
 
-use std::collections::HashMap;
-
-use weir_domain::names;
 use weir_domain::profile::PROFILES_PER_TENANT_MAX;
 use weir_http::problem::Problem;
 use weir_store::{Page, ProfileRow, ProfileSpec};
 use weir_wire::apply::{APPLY_PROFILES_MAX, ApplyAnswer, ApplyBody, ObjectKind, ObjectName};
-use weir_wire::problem::FieldProblem;
 use weir_wire::profiles::ProfileBody;
 
 use crate::answers::to_value;
-use crate::apply::plan::{Planned, path};
+use crate::apply::comparison::refuse_wrong;
+use crate::apply::plan::{Planned, below, wrong_names};
 use crate::change::Change;
 use crate::error::ControlError;
 use crate::profiles::{namespace, warnings};
@@ -19,38 +16,14 @@ use crate::specs::delete_stored;
 
 /// Checks the profiles of a request. The problems name the invalid fields.
 pub(super) fn checked(body: &ApplyBody) -> Result<(), Problem> {
-    if body.profiles.len() > APPLY_PROFILES_MAX {
-        let reason = format!("must hold at most {APPLY_PROFILES_MAX} profiles");
-        return Err(Problem::invalid_field("profiles", reason));
-    }
-    let mut wrong = Vec::new();
-    let mut seen: HashMap<&str, usize> = HashMap::new();
-    for (at, wanted) in body.profiles.iter().enumerate() {
-        if let Err(fields) = wanted.profile.clone().parse() {
-            let below = |field: FieldProblem| {
-                FieldProblem::new(
-                    format!("{}.{}", path::<ProfileSpec>(at), field.field),
-                    field.reason,
-                )
-            };
-            wrong.extend(fields.into_iter().map(below));
-        }
-        if let Some(first) = seen.insert(&wanted.profile.name, at) {
-            let reason = format!("is the name of profiles[{first}] too");
-            wrong.push(FieldProblem::new(format!("{}.name", path::<ProfileSpec>(at)), reason));
-        }
-    }
-    for (at, wanted) in body.profiles.iter().enumerate() {
-        let Some(former) = &wanted.renamed_from else { continue };
-        let field = format!("profiles[{at}].renamed_from");
-        if let Err(reason) = names::rule(former) {
-            wrong.push(FieldProblem::new(field, reason));
-        } else if let Some(other) = seen.insert(former, at) {
-            let reason = format!("is the name of profiles[{other}] too");
-            wrong.push(FieldProblem::new(field, reason));
-        }
-    }
-    if wrong.is_empty() { Ok(()) } else { Err(Problem::invalid(wrong)) }
+    refuse_wrong("profiles", body.profiles.len(), APPLY_PROFILES_MAX, || {
+        let bodies = body.profiles.iter().map(|wanted| &wanted.profile);
+        let names: Vec<_> = bodies.clone().map(|profile| profile.name.as_str()).collect();
+        let fields = bodies.map(|profile| profile.clone().parse().err().unwrap_or_default());
+        let mut wrong = below::<ProfileSpec>(fields);
+        wrong.extend(wrong_names::<ProfileSpec>(body, &names));
+        wrong
+    })
 }
 
 impl Planned for ProfileSpec {
