@@ -2,6 +2,7 @@
 
 mod alerts;
 mod ci;
+mod customers;
 mod killed;
 mod overrides;
 mod profiles;

@@ -17,6 +17,7 @@ use crate::input::{Input, Once};
 use crate::state::ControlState;
 
 mod alerts;
+mod assignments;
 mod comparison;
 mod execution;
 mod overrides;
@@ -28,12 +29,12 @@ mod rules;
 /// The longest body: a thousand rules of a few kilobytes each.
 pub(crate) const APPLY_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// Apply the desired state of a set of rules, profiles, plans, overrides and alerts: all of it, or nothing. With `dry_run`,
-/// answers what would change.
+/// Apply the desired state of a set of rules, profiles, plans, assignments, overrides and alerts: all of it, or nothing. With
+/// `dry_run`, answers what would change.
 ///
 /// An object belongs to the set that created it. Objects of other sets, and those that people made, are changed only with
 /// `adopt`. Objects are deleted only with `prune`, and only those of the set. A key that is restricted to namespaces applies and deletes
-/// what is in these only, and no alerts.
+/// what is in these only, and no plans, assignments and alerts.
 #[utoipa::path(post, path = "/tenants/{tenant}/apply", operation_id = "rules_apply", tag = "rules",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     request_body = ApplyBody,
@@ -55,6 +56,7 @@ pub(crate) async fn apply(
         caller.namespaces.admit(&wanted.profile.namespace)?;
     }
     plans::checked(&caller, &body)?;
+    assignments::checked(&body)?;
     overrides::checked(&body)?;
     for wanted in &body.overrides {
         caller.namespaces.admit(&wanted.namespace)?;
@@ -72,11 +74,13 @@ pub(crate) async fn apply(
     let mut done = ApplyAnswer::default();
     alerts::delete_before(&mut change, &body, &mut done).await?;
     overrides::delete_before(&mut change, &body, &plan, &mut done).await?;
+    let assignments = assignments::end(&mut change, &body, &plans.deletes, &mut done).await?;
     // A deleted plan can name a rule that is deleted with it; a written one, a rule that is written with it.
     PlanSpec::delete_rows(&mut change, std::mem::take(&mut plans.deletes), &mut done).await?;
     execution::execute(&control, &mut change, &body.set, plan, &mut done).await?;
     execution::execute(&control, &mut change, &body.set, profiles, &mut done).await?;
     execution::execute(&control, &mut change, &body.set, plans, &mut done).await?;
+    assignments::write(&control, &mut change, &body, assignments, &mut done).await?;
     overrides::execute(&control, &mut change, &body, &mut done).await?;
     alerts::execute(&control, &mut change, &body, &mut done).await?;
     if !body.dry_run {

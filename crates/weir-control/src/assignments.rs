@@ -220,6 +220,8 @@ async fn assign(
                     ends_at: placement.ends_at,
                     note: body.note.clone().unwrap_or_default(),
                     email,
+                    // As other objects of a set that people edit.
+                    managed_by: ended.and_then(|row| row.managed_by.clone()),
                 });
             }
             (_, placement) => {
@@ -238,13 +240,20 @@ async fn assign(
         return Err(Problem::invalid(wrong).into());
     }
     change.tx.assignments().end_many(tenant_id, &ends).await?;
-    change.tx.assignments().insert_many(tenant_id, &new, change.now).await?;
+    insert(change, &new).await?;
+    Ok(new.into_iter().map(|new| new.id).collect())
+}
+
+/// Inserts assignments, within the ceiling of the tenant.
+pub(crate) async fn insert(change: &mut Change, new: &[NewAssignment]) -> Result<(), ControlError> {
+    let tenant_id = change.caller.tenant_id;
+    change.tx.assignments().insert_many(tenant_id, new, change.now).await?;
     let count = change.tx.assignments().count(tenant_id, change.now).await?;
     let most = change.ceilings.get(Ceiling::Assignments);
     if count > most {
         return Err(ceilings::reached(Ceiling::Assignments, most, count).into());
     }
-    Ok(new.into_iter().map(|new| new.id).collect())
+    Ok(())
 }
 
 /// An assignment in JSON.
@@ -258,6 +267,7 @@ pub(crate) fn assignment_answer(row: &AssignmentRow) -> AssignmentAnswer {
         until: row.ends_at.map(Into::into),
         note: row.note.clone(),
         email: row.email.clone(),
+        managed_by: row.managed_by.clone(),
         rulebook_version: row.rulebook_version,
         created_at: row.created_at.into(),
     }

@@ -5,6 +5,7 @@ mod alerts;
 mod announcements;
 mod apply;
 mod apply_alerts;
+mod apply_assignments;
 mod apply_overrides;
 mod audit;
 mod backtests;

@@ -19,6 +19,8 @@ pub(crate) const GATEWAY: &str = "Gateway";
 pub(crate) const ENVOY_DOMAINS: &str = "EnvoyDomains";
 /// The kind of a document that holds a plan.
 pub(crate) const PLAN: &str = "Plan";
+/// The kind of a document that holds assignments of customers to plans.
+pub(crate) const ASSIGNMENTS: &str = "Assignments";
 /// The kind of a document that holds overrides of a rule.
 pub(crate) const OVERRIDES: &str = "Overrides";
 /// The kind of a document that holds an alert.
@@ -134,4 +136,28 @@ pub(crate) fn map(
         Value::Object(map) => Ok(map),
         _ => Err(Misplaced::new(fields.position(path), format!("`{path}` must be a map"))),
     }
+}
+
+/// The entries of a document that is a list, and has no metadata.
+pub(crate) fn list_without_metadata(
+    metadata: &Map<String, Value>,
+    spec: Value,
+    kind: &str,
+    fields: &Fields,
+) -> Result<Vec<Value>, Vec<Misplaced>> {
+    if let Some(name) = metadata.keys().next() {
+        let at = fields.position(&join("metadata", name));
+        let text = format!("`{name}`: a document `{kind}` has no metadata");
+        return Err(vec![Misplaced::new(at, text)]);
+    }
+    list(spec, kind, fields)
+}
+
+/// The entries of a document that is a list.
+pub(crate) fn list(spec: Value, kind: &str, fields: &Fields) -> Result<Vec<Value>, Vec<Misplaced>> {
+    let Value::Array(entries) = spec else {
+        let text = format!("`spec` of `{kind}` must be a list");
+        return Err(vec![Misplaced::new(fields.position("spec"), text)]);
+    };
+    Ok(entries)
 }

@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value, json};
 use weir_domain::alert::{CHECKS_MIN, THRESHOLDS_PERCENT, WINDOW_S};
 use weir_domain::request::DEFAULT_NAMESPACE;
-use weir_wire::apply::{ApplyAlert, ApplyOverride};
+use weir_wire::apply::{ApplyAlert, ApplyAssignment, ApplyOverride};
 use weir_wire::plans::{PlanBody, PlanRule};
 use weir_wire::profiles::ProfileBody;
 use weir_wire::rules::RuleBody;
 
-use crate::document::{ALERT, API_VERSION, ENVOY_DOMAINS, OVERRIDES, PLAN, RULE};
+use crate::document::{ALERT, API_VERSION, ASSIGNMENTS, ENVOY_DOMAINS, OVERRIDES, PLAN, RULE};
 use crate::durations;
 use crate::profile_document::kind;
 
@@ -97,6 +97,18 @@ fn planned(rule: &PlanRule) -> Value {
         value => (field, value),
     });
     fields.collect::<Map<_, _>>().into()
+}
+
+/// Assignments as a document, with the line that begins it. Empty if there are none.
+pub fn assignments_manifest(assignments: &[ApplyAssignment]) -> String {
+    if assignments.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("---\napiVersion: {API_VERSION}\nkind: {ASSIGNMENTS}\nspec:\n");
+    for fields in assignments.iter().filter_map(|one| serde_json::to_value(one).ok()) {
+        let _ = writeln!(text, "  - {}", flow(&fields));
+    }
+    text
 }
 
 /// The overrides of one rule as a document, with the line that begins it.

@@ -7,15 +7,18 @@ use serde_json::{Map, Value};
 use crate::yaml::{Content, Node, Position};
 
 /// Fields whose values are texts. `value: 1.10` and `name: 007` mean what they show.
-const TEXTS: [&str; 13] = [
+const TEXTS: [&str; 16] = [
     "apiVersion",
     "attribute",
     "count_by",
+    "customer",
     "description",
     "domain",
     "from",
     "name",
     "namespace",
+    "note",
+    "plan",
     "reason",
     "rule",
     "value",

@@ -7,6 +7,7 @@
 //! - [`schema`] describes a manifest as JSON Schema.
 
 mod alert_document;
+mod assignment_document;
 mod correction;
 mod document;
 mod durations;

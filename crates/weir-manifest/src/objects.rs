@@ -1,8 +1,10 @@
 //! The objects of a document, whose kind decides how it is read.
 
 use crate::alert_document::{self, AlertDocument};
+use crate::assignment_document::{self, AssignmentDocument};
 use crate::document::{
-    ALERT, API_VERSION, Document, ENVOY_DOMAINS, GATEWAY, Head, OVERRIDES, PLAN, RULE, parse,
+    ALERT, API_VERSION, ASSIGNMENTS, Document, ENVOY_DOMAINS, GATEWAY, Head, OVERRIDES, PLAN, RULE,
+    parse,
 };
 use crate::fields::Fields;
 use crate::override_document::{self, OverrideDocument};
@@ -17,6 +19,7 @@ pub(crate) enum Objects {
     Rule(Box<RuleDocument>),
     Profiles(Vec<ProfileDocument>),
     Plan(Box<PlanDocument>),
+    Assignments(Vec<AssignmentDocument>),
     Overrides(Vec<OverrideDocument>),
     Alert(Box<AlertDocument>),
 }
@@ -44,11 +47,12 @@ pub(crate) fn read(node: &Node) -> Result<Objects, Vec<Misplaced>> {
         GATEWAY => profile_document::gateway(document).map(|one| Objects::Profiles(vec![one])),
         ENVOY_DOMAINS => profile_document::domains(document).map(Objects::Profiles),
         PLAN => plan_document::read(document).map(|plan| Objects::Plan(Box::new(plan))),
+        ASSIGNMENTS => assignment_document::read(document).map(Objects::Assignments),
         OVERRIDES => override_document::read(document).map(Objects::Overrides),
         ALERT => alert_document::read(document).map(|alert| Objects::Alert(Box::new(alert))),
         _ => {
             let text = format!(
-                "`kind` must be `{RULE}`, `{GATEWAY}`, `{ENVOY_DOMAINS}`, `{PLAN}`, `{OVERRIDES}` or `{ALERT}`"
+                "`kind` must be `{RULE}`, `{GATEWAY}`, `{ENVOY_DOMAINS}`, `{PLAN}`, `{ASSIGNMENTS}`, `{OVERRIDES}` or `{ALERT}`"
             );
             Err(one(Misplaced::new(document.fields.position("kind"), text)))
         }

@@ -1,10 +1,12 @@
 //! Documents `Overrides`: other limits, or an action, for subjects of one rule.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use weir_wire::apply::ApplyOverride;
 
-use crate::document::{Document, OVERRIDES, map, parse, parse_all};
+use crate::document::{Document, OVERRIDES, list, map, parse, parse_all};
 use crate::durations;
 use crate::fields::{Fields, join};
 use crate::yaml::Misplaced;
@@ -13,7 +15,8 @@ use crate::yaml::Misplaced;
 #[derive(Debug, Clone)]
 pub(crate) struct OverrideDocument {
     pub(crate) body: ApplyOverride,
-    pub(crate) fields: Fields,
+    /// The fields of the document, which can have many overrides.
+    pub(crate) fields: Arc<Fields>,
     /// The position of the entry in `spec`.
     entry: usize,
 }
@@ -46,11 +49,7 @@ pub(crate) fn read(document: Document) -> Result<Vec<OverrideDocument>, Vec<Misp
     let Document { metadata, spec, mut fields } = document;
     let metadata: Metadata =
         parse(Value::Object(metadata), &fields, |path| join("metadata", path)).map_err(one)?;
-    let Value::Array(entries) = spec else {
-        let at = fields.position("spec");
-        let text = format!("`spec` of `{OVERRIDES}` must be a list");
-        return Err(one(Misplaced::new(at, text)));
-    };
+    let entries = list(spec, OVERRIDES, &fields)?;
     let (mut bodies, mut wrong) = (Vec::new(), Vec::new());
     for (at, entry) in entries.into_iter().enumerate() {
         match body(entry, at, &metadata, &mut fields) {
@@ -61,9 +60,10 @@ pub(crate) fn read(document: Document) -> Result<Vec<OverrideDocument>, Vec<Misp
     if !wrong.is_empty() {
         return Err(wrong);
     }
+    let fields = Arc::new(fields);
     let documents = bodies.into_iter().enumerate();
     Ok(documents
-        .map(|(entry, body)| OverrideDocument { body, fields: fields.clone(), entry })
+        .map(|(entry, body)| OverrideDocument { body, fields: Arc::clone(&fields), entry })
         .collect())
 }
 

@@ -6,7 +6,9 @@ use serde_json::{Map, Value};
 use weir_wire::profiles::ProfileBody;
 use weir_wire::words::Reads;
 
-use crate::document::{Document, ENVOY_DOMAINS, GATEWAY, Renamed, map, parse, parse_all};
+use crate::document::{
+    Document, ENVOY_DOMAINS, GATEWAY, Renamed, list_without_metadata, map, parse, parse_all,
+};
 use crate::fields::{Fields, join};
 use crate::yaml::Misplaced;
 
@@ -81,17 +83,8 @@ pub(crate) fn gateway(document: Document) -> Result<ProfileDocument, Vec<Misplac
 
 /// Reads the profiles of `EnvoyDomains`, or returns everything that is wrong with them.
 pub(crate) fn domains(document: Document) -> Result<Vec<ProfileDocument>, Vec<Misplaced>> {
-    let one = |error| vec![error];
     let Document { metadata, spec, fields } = document;
-    if let Some(name) = metadata.keys().next() {
-        let at = fields.position(&join("metadata", name));
-        let text = format!("`{name}`: a document `{ENVOY_DOMAINS}` has no metadata");
-        return Err(one(Misplaced::new(at, text)));
-    }
-    let Value::Array(entries) = spec else {
-        let at = fields.position("spec");
-        return Err(one(Misplaced::new(at, "`spec` must be a list of domains".to_owned())));
-    };
+    let entries = list_without_metadata(&metadata, spec, ENVOY_DOMAINS, &fields)?;
     let (mut read, mut wrong) = (Vec::new(), Vec::new());
     for (at, entry) in entries.into_iter().enumerate() {
         match domain(entry, at, &fields) {

@@ -7,11 +7,13 @@ use weir_domain::alert::watchable;
 use weir_domain::{approximation, warnings};
 use weir_wire::alerts::AlertKind;
 use weir_wire::apply::{
-    APPLY_ALERTS_MAX, APPLY_OVERRIDES_MAX, APPLY_PLANS_MAX, APPLY_PROFILES_MAX, APPLY_RULES_MAX,
-    ApplyAlert, ApplyOverride, ApplyPlan, ApplyProfile, ApplyRule,
+    APPLY_ALERTS_MAX, APPLY_ASSIGNMENTS_MAX, APPLY_OVERRIDES_MAX, APPLY_PLANS_MAX,
+    APPLY_PROFILES_MAX, APPLY_RULES_MAX, ApplyAlert, ApplyAssignment, ApplyOverride, ApplyPlan,
+    ApplyProfile, ApplyRule, overlaps,
 };
 
 use crate::alert_document::{self, AlertDocument};
+use crate::assignment_document::AssignmentDocument;
 use crate::objects::{Objects, read};
 use crate::override_document::OverrideDocument;
 use crate::plan_document::{self, PlanDocument};
@@ -51,6 +53,7 @@ pub struct RuleSet {
     rules: Vec<(String, RuleDocument)>,
     profiles: Vec<(String, ProfileDocument)>,
     plans: Vec<(String, PlanDocument)>,
+    assignments: Vec<(String, AssignmentDocument)>,
     overrides: Vec<(String, OverrideDocument)>,
     alerts: Vec<(String, AlertDocument)>,
 }
@@ -79,6 +82,7 @@ impl RuleSet {
             }
         }
         wrong.extend(set.duplicates());
+        wrong.extend(set.overlaps());
         wrong.extend(set.unfit_for_their_rules());
         wrong.extend(set.beyond_bound());
         if wrong.is_empty() { Ok(set) } else { Err(wrong) }
@@ -92,6 +96,10 @@ impl RuleSet {
                 self.profiles.extend(profiles.into_iter().map(in_file));
             }
             Objects::Plan(plan) => self.plans.push((file.to_owned(), *plan)),
+            Objects::Assignments(assignments) => {
+                let in_file = |one| (file.to_owned(), one);
+                self.assignments.extend(assignments.into_iter().map(in_file));
+            }
             Objects::Overrides(overrides) => {
                 let in_file = |one| (file.to_owned(), one);
                 self.overrides.extend(overrides.into_iter().map(in_file));
@@ -125,6 +133,11 @@ impl RuleSet {
             renamed_from: document.renamed_from.clone(),
         });
         plans.collect()
+    }
+
+    /// The assignments as the server takes them.
+    pub fn assignments(&self) -> Vec<ApplyAssignment> {
+        self.assignments.iter().map(|(_, document)| document.body.clone()).collect()
     }
 
     /// The overrides as the server takes them.
@@ -185,6 +198,9 @@ impl RuleSet {
                 let (field, text) = inside("plan");
                 Some(self.in_plan(at, &field, text))
             }
+            "assignments" if at < self.assignments.len() => {
+                Some(self.in_assignment(at, rest, format!("`{rest}` {reason}")))
+            }
             "overrides" if at < self.overrides.len() => {
                 Some(self.in_override(at, rest, format!("`{rest}` {reason}")))
             }
@@ -211,6 +227,12 @@ impl RuleSet {
     fn in_plan(&self, at: usize, field: &str, text: String) -> Finding {
         let (file, document) = &self.plans[at];
         let at = document.fields.position(&plan_document::path_in_document(field));
+        Finding { file: file.clone(), at, text }
+    }
+
+    fn in_assignment(&self, at: usize, field: &str, text: String) -> Finding {
+        let (file, document) = &self.assignments[at];
+        let at = document.fields.position(&document.path(field));
         Finding { file: file.clone(), at, text }
     }
 
@@ -292,6 +314,17 @@ impl RuleSet {
         wrong
     }
 
+    /// Assignments of one customer that overlap.
+    fn overlaps(&self) -> Vec<Finding> {
+        let found = overlaps(&self.assignments()).into_iter().map(|one| {
+            let Finding { file, at, .. } = self.in_assignment(one.with, "", String::new());
+            let place = format!("{file}:{}:{}", at.line, at.column);
+            let text = format!("`{}` overlaps the assignment in {place}", one.field);
+            self.in_assignment(one.at, one.field, text)
+        });
+        found.collect()
+    }
+
     fn beyond_bound(&self) -> Vec<Finding> {
         let over = |kind, count: usize, most| {
             (count > most).then(|| format!("the set has {count} {kind}; {most} is the most"))
@@ -302,12 +335,15 @@ impl RuleSet {
         let profiles = profiles.map(|text| self.in_profile(APPLY_PROFILES_MAX, "name", text));
         let plans = over("plans", self.plans.len(), APPLY_PLANS_MAX);
         let plans = plans.map(|text| self.in_plan(APPLY_PLANS_MAX, "name", text));
+        let assignments = over("assignments", self.assignments.len(), APPLY_ASSIGNMENTS_MAX);
+        let assignments =
+            assignments.map(|text| self.in_assignment(APPLY_ASSIGNMENTS_MAX, "customer", text));
         let overrides = over("overrides", self.overrides.len(), APPLY_OVERRIDES_MAX);
         let overrides =
             overrides.map(|text| self.in_override(APPLY_OVERRIDES_MAX, "subject", text));
         let alerts = over("alerts", self.alerts.len(), APPLY_ALERTS_MAX);
         let alerts = alerts.map(|text| self.in_alert(APPLY_ALERTS_MAX, "name", text));
-        let all = rules.into_iter().chain(profiles).chain(plans);
+        let all = rules.into_iter().chain(profiles).chain(plans).chain(assignments);
         all.chain(overrides).chain(alerts).collect()
     }
 }

@@ -3,17 +3,26 @@
 use serde_json::{Map, Value, json};
 use utoipa::OpenApi;
 use weir_domain::rule::BLOCKS_MAX;
-use weir_wire::apply::{ApplyAlert, ApplyOverride};
+use weir_wire::apply::{ApplyAlert, ApplyAssignment, ApplyOverride};
 use weir_wire::bounds::schemas_with_bounds;
 use weir_wire::plans::PlanBody;
 use weir_wire::profiles::ProfileBody;
 use weir_wire::rules::RuleBody;
 
-use crate::document::{ALERT, API_VERSION, ENVOY_DOMAINS, GATEWAY, OVERRIDES, PLAN, RULE};
+use crate::document::{
+    ALERT, API_VERSION, ASSIGNMENTS, ENVOY_DOMAINS, GATEWAY, OVERRIDES, PLAN, RULE,
+};
 use crate::durations::LIMIT_FIELDS;
 
 #[derive(OpenApi)]
-#[openapi(components(schemas(RuleBody, ProfileBody, PlanBody, ApplyOverride, ApplyAlert)))]
+#[openapi(components(schemas(
+    RuleBody,
+    ProfileBody,
+    PlanBody,
+    ApplyAssignment,
+    ApplyOverride,
+    ApplyAlert
+)))]
 struct Document;
 
 /// The fields of a profile that only one of a domain has.
@@ -31,6 +40,7 @@ pub fn schema() -> Value {
         gateway(definitions),
         domains(definitions),
         plan(definitions),
+        assignments(definitions),
         overrides(definitions),
         alert(definitions),
     ];
@@ -160,6 +170,18 @@ fn plan(definitions: &mut Map<String, Value>) -> (&'static str, Value) {
     let spec = json!({ "$ref": format!("#/$defs/{PLAN}") });
     let properties = json!({ "metadata": metadata, "spec": spec });
     (PLAN, json!({ "properties": properties, "required": ["metadata"] }))
+}
+
+/// Assignments of customers to plans: a list, without `metadata`.
+fn assignments(definitions: &mut Map<String, Value>) -> (&'static str, Value) {
+    let entry = definitions.remove("ApplyAssignment").unwrap_or_default();
+    definitions.insert("Assignment".to_owned(), entry);
+    let spec = json!({
+        "type": "array",
+        "description": "The assignments.",
+        "items": { "$ref": "#/$defs/Assignment" },
+    });
+    (ASSIGNMENTS, json!({ "properties": { "spec": spec } }))
 }
 
 /// The overrides of one rule, which `metadata` names: a list.
@@ -323,7 +345,7 @@ mod tests {
         }
         assert_eq!(
             schema["properties"]["kind"]["enum"],
-            json!(["Rule", "Gateway", "EnvoyDomains", "Plan", "Overrides", "Alert"])
+            json!(["Rule", "Gateway", "EnvoyDomains", "Plan", "Assignments", "Overrides", "Alert"])
         );
         let domain = schema["$defs"]["EnvoyDomain"]["properties"].as_object().expect("fields");
         let mut fields: Vec<_> = domain.keys().map(String::as_str).collect();

@@ -37,6 +37,8 @@ pub struct AssignmentRow {
     pub note: String,
     /// The address of the customer.
     pub email: Option<String>,
+    /// The set of rules as code that it belongs to.
+    pub managed_by: Option<String>,
     /// The version of the rulebook from which gates serve it; 0 inside the transaction that writes it.
     pub rulebook_version: u64,
     /// The time of creation.
@@ -62,6 +64,8 @@ pub struct NewAssignment {
     pub note: String,
     /// The address of the customer.
     pub email: Option<String>,
+    /// The set of rules as code that it belongs to.
+    pub managed_by: Option<String>,
 }
 
 /// The assignments to be listed.
@@ -91,6 +95,7 @@ struct Row {
     ends_at: Option<OffsetDateTime>,
     note: String,
     email: Option<String>,
+    managed_by: Option<String>,
     rulebook_version: Option<i64>,
     created_at: OffsetDateTime,
 }
@@ -110,6 +115,7 @@ macro_rules! query_assignments {
                 ends_at,
                 note,
                 email,
+                managed_by,
                 (
                     SELECT c.rulebook_version FROM tenant_changes c
                     WHERE c.tenant_id = assignments.tenant_id AND c.sequence = assignments.sequence
@@ -121,6 +127,8 @@ macro_rules! query_assignments {
         )
     };
 }
+
+mod of_sets;
 
 impl<'t> Assignments<'t> {
     pub(crate) fn new(conn: &'t mut PooledConnection) -> Self {
@@ -143,6 +151,7 @@ impl<'t> Assignments<'t> {
         let ends: Vec<_> = new.iter().map(|new| new.ends_at.map(stored)).collect();
         let notes: Vec<_> = new.iter().map(|new| new.note.clone()).collect();
         let emails: Vec<_> = new.iter().map(|new| new.email.clone()).collect();
+        let owners: Vec<_> = new.iter().map(|new| new.managed_by.clone()).collect();
         sqlx::query!(
             "-- assignments.insert_many
             INSERT INTO assignments (
@@ -155,6 +164,7 @@ impl<'t> Assignments<'t> {
                 ends_at,
                 note,
                 email,
+                managed_by,
                 created_at
             )
             SELECT
@@ -167,7 +177,8 @@ impl<'t> Assignments<'t> {
                 new.ends_at,
                 new.note,
                 new.email,
-                $10
+                new.managed_by,
+                $11
             FROM unnest(
                 $2::uuid[],
                 $3::text[],
@@ -176,8 +187,11 @@ impl<'t> Assignments<'t> {
                 $6::timestamptz[],
                 $7::timestamptz[],
                 $8::text[],
-                $9::text[]
-            ) AS new (id, customer, customer_key, plan_id, starts_at, ends_at, note, email)",
+                $9::text[],
+                $10::text[]
+            ) AS new (
+                id, customer, customer_key, plan_id, starts_at, ends_at, note, email, managed_by
+            )",
             uuid(tenant_id.to_u128()),
             &ids,
             &customers,
@@ -187,6 +201,7 @@ impl<'t> Assignments<'t> {
             &ends as _,
             &notes,
             &emails as _,
+            &owners as _,
             stored(now),
         )
         .execute(self.conn)
@@ -340,6 +355,7 @@ impl From<Row> for AssignmentRow {
             ends_at: row.ends_at.map(timestamp),
             note: row.note,
             email: row.email,
+            managed_by: row.managed_by,
             rulebook_version: row.rulebook_version.map_or(0, unsigned),
             created_at: timestamp(row.created_at),
         }

@@ -1,4 +1,5 @@
-//! Rules as code: the wanted state of a set of rules, profiles, plans, overrides and alerts, and the plan that leads to it.
+//! Rules as code: the wanted state of a set of rules, profiles, plans, assignments, overrides and alerts, and the
+//! plan that leads to it.
 
 use std::collections::BTreeMap;
 
@@ -8,15 +9,17 @@ use serde_json::Value;
 use crate::audit::AuditActor;
 use crate::limits::LimitBody;
 use crate::overrides::OverrideBody;
-use crate::plans::PlanBody;
+use crate::plans::{BULK_ASSIGNMENTS_MAX, PlanBody};
 use crate::profiles::ProfileBody;
 use crate::rules::RuleBody;
 use crate::time::DateTime;
 use crate::words::Action;
 
 mod alert;
+mod assignment;
 
 pub use alert::{ApplyAlert, WEBHOOK_CHARS_MAX};
+pub use assignment::{ApplyAssignment, Overlap, by_customer, overlaps};
 
 /// Most rules of a set in one request.
 pub const APPLY_RULES_MAX: usize = 1_000;
@@ -24,6 +27,8 @@ pub const APPLY_RULES_MAX: usize = 1_000;
 pub const APPLY_PROFILES_MAX: usize = 100;
 /// Most plans of a set in one request. A tenant can have no more.
 pub const APPLY_PLANS_MAX: usize = 100;
+/// Most assignments of a set in one request, as of one bulk write.
+pub const APPLY_ASSIGNMENTS_MAX: usize = BULK_ASSIGNMENTS_MAX;
 /// Most overrides of a set in one request.
 pub const APPLY_OVERRIDES_MAX: usize = 1_000;
 /// Most alerts of a set in one request. A tenant can have no more.
@@ -50,6 +55,9 @@ pub struct ApplyBody {
     /// The plans, at most 100. A key that is restricted to namespaces cannot apply plans.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plans: Vec<ApplyPlan>,
+    /// The assignments of customers to plans, at most 5,000. A key that is restricted to namespaces cannot apply assignments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub assignments: Vec<ApplyAssignment>,
     /// The overrides, at most 1,000.
     #[serde(default)]
     pub overrides: Vec<ApplyOverride>,
@@ -174,6 +182,8 @@ pub enum ObjectKind {
     Profile,
     /// A plan. The name identifies it.
     Plan,
+    /// The assignments of one customer. The customer identifies them.
+    Assignment,
     /// An override. The rule and the subject identify it; the name holds both.
     Override,
     /// An alert. The set and the name identify it.
@@ -186,10 +196,10 @@ pub enum ObjectKind {
 pub struct ObjectName {
     /// The kind.
     pub kind: ObjectKind,
-    /// The namespace: empty of a plan; of a profile, that of its checks; of an override, that of its rule; of an alert, that of its rule or of the
+    /// The namespace: empty of a plan and of assignments; of a profile, that of its checks; of an override, that of its rule; of an alert, that of its rule or of the
     /// requests that it watches. Empty for an alert about all requests.
     pub namespace: String,
-    /// The name: of an override, the rule and the subject, such as `login user=u-17`.
+    /// The name: of an override, the rule and the subject, such as `login user=u-17`; of assignments, the customer.
     pub name: String,
 }
 
@@ -199,7 +209,7 @@ pub struct ObjectName {
 pub struct UpdatedObject {
     /// The kind.
     pub kind: ObjectKind,
-    /// `rule_…`, `profile_…`, `plan_…`, `override_…` or `alert_…`
+    /// `rule_…`, `profile_…`, `plan_…`, `override_…`, `alert_…` or, of the first of the customer, `assignment_…`
     pub id: String,
     /// The namespace.
     pub namespace: String,
@@ -209,7 +219,7 @@ pub struct UpdatedObject {
     pub changes: Vec<FieldChange>,
     /// Whether the object did not belong to the set before.
     pub adopted: bool,
-    /// The author of the last change before this one; null for an override or alert, whose authors only
+    /// The author of the last change before this one; null for overrides, assignments and alerts, whose authors only
     /// the audit log names.
     pub last_changed_by: Option<AuditActor>,
     /// The time of that change.

@@ -143,6 +143,9 @@ pub struct AssignmentAnswer {
     pub note: String,
     /// The address to which webhooks of kind `customer_email` send; null: none.
     pub email: Option<String>,
+    /// The set of rules as code that the assignment belongs to; null if people made it.
+    #[serde(default)]
+    pub managed_by: Option<String>,
     /// The version of the rulebook from which the assignment applies.
     pub rulebook_version: u64,
     /// The time of creation.
@@ -221,25 +224,29 @@ impl FieldProblem {
 impl AssignmentBody {
     /// All problems of its fields that can be found without the plan and the other assignments.
     pub fn problems(&self, now: weir_domain::time::Timestamp) -> Vec<FieldProblem> {
-        let mut wrong = Vec::new();
-        let mut check = |field: &str, reason: Option<String>| {
-            wrong.extend(reason.map(|reason| FieldProblem::new(field, reason)));
-        };
-        check("customer", names::value(&self.customer).err().map(str::to_owned));
-        let note = self.note.as_deref().unwrap_or_default();
-        check("note", names::prose(note, REASON_CHARS_MAX).err());
+        let mut wrong = customer_problems(&self.customer, self.note.as_deref());
         if let Some(email) = self.email.as_deref().filter(|email| !email.is_empty()) {
-            check("email", EmailAddress::parse(email).err().map(str::to_owned));
+            let problem = |reason: &str| FieldProblem::new("email", reason);
+            wrong.extend(EmailAddress::parse(email).err().map(problem));
         }
         if self.from.is_some_and(|from| from.0 <= now) {
-            check("from", Some("must be in the future, or left out: at once".to_owned()));
+            let reason = "must be in the future, or left out: at once";
+            wrong.push(FieldProblem::new("from", reason));
         }
         let from = self.from.map_or(now, |from| from.0);
         if self.until.is_some_and(|until| until.0 <= from) {
-            check("until", Some("must be later than `from`, and in the future".to_owned()));
+            let reason = "must be later than `from`, and in the future";
+            wrong.push(FieldProblem::new("until", reason));
         }
         wrong
     }
+}
+
+/// The problems of the customer and the note of an assignment.
+pub(crate) fn customer_problems(customer: &str, note: Option<&str>) -> Vec<FieldProblem> {
+    let customer = names::value(customer).err().map(|reason| FieldProblem::new("customer", reason));
+    let note = names::prose(note.unwrap_or_default(), REASON_CHARS_MAX).err();
+    customer.into_iter().chain(note.map(|reason| FieldProblem::new("note", reason))).collect()
 }
 
 fn default_namespace() -> String {

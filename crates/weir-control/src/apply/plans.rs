@@ -13,14 +13,14 @@ use crate::apply::plan::{Planned, below, wrong_names};
 use crate::change::Change;
 use crate::error::ControlError;
 use crate::plans::delete_without_customers;
+use crate::specs::find;
 
-/// Checks the plans of a request. The problems name the invalid fields.
+/// Checks the plans of a request, and whether the caller can apply plans and assignments. The problems name the invalid fields.
 pub(super) fn checked(caller: &Caller, body: &ApplyBody) -> Result<(), Problem> {
-    if body.plans.is_empty() {
-        return Ok(());
-    }
-    if caller.namespaces.are_restricted() {
-        let detail = "the key is restricted to namespaces, and plans belong to none";
+    let none = body.plans.is_empty() && body.assignments.is_empty();
+    if !none && caller.namespaces.are_restricted() {
+        let detail =
+            "the key is restricted to namespaces, and plans and assignments belong to none";
         return Err(Problem::new(ErrorCode::Forbidden, detail));
     }
     refuse_wrong("plans", body.plans.len(), APPLY_PLANS_MAX, || {
@@ -77,6 +77,8 @@ impl Planned for PlanSpec {
         answer: &mut ApplyAnswer,
     ) -> Result<(), ControlError> {
         for row in rows {
+            // Its assignments can have ended since it was read.
+            let row = find::<Self>(&mut change.tx, &change.caller, row.id).await?;
             delete_without_customers(change, &row, Some(row.revision)).await?;
             answer.deleted.push(Self::named(&row));
         }

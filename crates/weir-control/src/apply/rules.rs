@@ -26,10 +26,10 @@ const REPORTED_MAX: usize = 50;
 /// The checked rules in the order of the request, or a problem that names the invalid fields.
 pub(super) fn checked(body: &ApplyBody) -> Result<Vec<CheckedRule>, Problem> {
     let count = body.rules.len();
-    let others = [body.profiles.len(), body.plans.len(), body.overrides.len(), body.alerts.len()];
-    if count == 0 && others == [0; 4] {
-        let reason =
-            "must hold a rule, unless `profiles`, `plans`, `overrides` or `alerts` has an object";
+    let (plans, assignments) = (body.plans.len(), body.assignments.len());
+    let others = [body.profiles.len(), plans, assignments, body.overrides.len(), body.alerts.len()];
+    if count == 0 && others == [0; 5] {
+        let reason = "must hold a rule, unless `profiles`, `plans`, `assignments`, `overrides` or `alerts` has an object";
         return Err(Problem::invalid_field("rules", reason));
     }
     if count > APPLY_RULES_MAX {

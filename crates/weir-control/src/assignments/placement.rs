@@ -81,6 +81,7 @@ mod tests {
             ends_at: ends.map(at),
             note: String::new(),
             email: None,
+            managed_by: None,
             rulebook_version: 1,
             created_at: NOW,
         }

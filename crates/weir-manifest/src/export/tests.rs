@@ -51,6 +51,28 @@ fn rule_without_limits_is_read_back() {
 }
 
 #[test]
+fn assignments_are_one_document_and_read_back() {
+    let assignments = json!([
+        { "customer": "007", "plan": "pro" },
+        { "customer": "a: b", "plan": "free", "from": "2026-12-01T00:00:00Z", "note": "in May" },
+    ]);
+    let assignments: Vec<ApplyAssignment> = serde_json::from_value(assignments).expect("valid");
+    let text = assignments_manifest(&assignments);
+    let expected = "\
+---
+apiVersion: weir/v1
+kind: Assignments
+spec:
+  - { customer: \"007\", plan: pro }
+  - { customer: \"a: b\", plan: free, from: \"2026-12-01T00:00:00Z\", note: \"in May\" }
+";
+    assert_eq!(text, expected);
+    let files = [SourceFile { name: "a.yaml".to_owned(), text }];
+    assert_eq!(RuleSet::read(&files).expect("valid").assignments(), assignments);
+    assert_eq!(assignments_manifest(&[]), "");
+}
+
+#[test]
 fn plan_is_written_on_few_lines_and_read_back() {
     let plan = json!({
         "name": "pro", "description": "For companies",

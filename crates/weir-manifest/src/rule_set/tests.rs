@@ -2,6 +2,8 @@ use serde_json::json;
 
 use super::*;
 
+mod assignments;
+
 const LOGIN: &str = "\
 # yaml-language-server: $schema=weir-v1.json
 apiVersion: weir/v1
@@ -61,7 +63,7 @@ fn every_error_has_its_file_line_and_column() {
             "kind: Rule",
             "kind: Rules",
             "3:1",
-            "`kind` must be `Rule`, `Gateway`, `EnvoyDomains`, `Plan`, `Overrides` or `Alert`",
+            "`kind` must be `Rule`, `Gateway`, `EnvoyDomains`, `Plan`, `Assignments`, `Overrides` or `Alert`",
         ),
         ("weir/v1", "weir/v2", "2:1", "`apiVersion` must be `weir/v1`"),
         ("  block: 10m", "  name: login", "13:3", "`name` belongs in `metadata`"),

@@ -11,7 +11,7 @@ use weir_wire::alerts::Alert;
 use weir_wire::apply::{ApplyAnswer, ApplyBody};
 use weir_wire::overrides::OverrideAnswer;
 use weir_wire::page::Page;
-use weir_wire::plans::PlanAnswer;
+use weir_wire::plans::{AssignmentAnswer, PlanAnswer};
 use weir_wire::problem::{ErrorCode, FieldProblem, ProblemBody};
 use weir_wire::profiles::ProfileAnswer;
 use weir_wire::replicas::Replicas;
@@ -112,6 +112,11 @@ impl Api {
         most: usize,
     ) -> anyhow::Result<Vec<OverrideAnswer>> {
         self.all("/overrides", namespace, most).await
+    }
+
+    /// The assignments that have not ended, newest first: about `most` of them.
+    pub async fn assignments(&self, most: usize) -> anyhow::Result<Vec<AssignmentAnswer>> {
+        self.all("/assignments", None, most).await
     }
 
     /// The pages of a list, until they have `most` items.

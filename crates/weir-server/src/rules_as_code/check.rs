@@ -34,6 +34,7 @@ pub async fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
             rules: set.rules().len(),
             profiles: set.profiles().len(),
             plans: set.plans().len(),
+            assignments: set.assignments().len(),
             overrides: set.overrides().len(),
             alerts: set.alerts().len(),
         };
@@ -52,6 +53,7 @@ impl CheckArgs {
             rules: set.rules(),
             profiles: set.profiles(),
             plans: set.plans(),
+            assignments: set.assignments(),
             overrides: set.overrides(),
             alerts: set.alerts(),
             prune: false,

@@ -1,4 +1,4 @@
-//! `weir export`: the rules, profiles, plans, overrides and alerts of a tenant as files.
+//! `weir export`: the rules, profiles, plans, assignments, overrides and alerts of a tenant as files.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,11 +7,14 @@ use anyhow::bail;
 use clap::Args;
 use weir_domain::names;
 use weir_manifest::export::{
-    alert_manifest, manifest, override_manifest, plan_manifest, profile_manifest,
+    alert_manifest, assignments_manifest, manifest, override_manifest, plan_manifest,
+    profile_manifest,
 };
-use weir_wire::apply::{APPLY_OVERRIDES_MAX, ApplyAlert, ApplyOverride};
+use weir_wire::apply::{
+    APPLY_ASSIGNMENTS_MAX, APPLY_OVERRIDES_MAX, ApplyAlert, ApplyAssignment, ApplyOverride,
+};
 use weir_wire::overrides::OverrideAnswer;
-use weir_wire::plans::PlanBody;
+use weir_wire::plans::{PlanAnswer, PlanBody};
 use weir_wire::profiles::ProfileBody;
 use weir_wire::rules::{RuleAnswer, RuleBody};
 
@@ -21,6 +24,7 @@ use super::outcome::Outcome;
 use super::output::{Numbers, say, say_document, warn};
 
 mod alerts;
+mod assignments;
 
 #[derive(Debug, Args)]
 pub struct ExportArgs {
@@ -35,6 +39,9 @@ pub struct ExportArgs {
     /// Leave out overrides
     #[arg(long)]
     without_overrides: bool,
+    /// Leave out the assignments of customers to plans
+    #[arg(long)]
+    without_assignments: bool,
     /// Leave out alerts
     #[arg(long)]
     without_alerts: bool,
@@ -49,6 +56,7 @@ pub struct Objects {
     pub rules: Vec<RuleBody>,
     pub profiles: Vec<ProfileBody>,
     pub plans: Vec<PlanBody>,
+    pub assignments: Vec<ApplyAssignment>,
     /// The overrides of each rule.
     pub overrides: Vec<Vec<ApplyOverride>>,
     pub alerts: Vec<ApplyAlert>,
@@ -70,8 +78,12 @@ pub async fn run(args: &ExportArgs) -> anyhow::Result<Outcome> {
         args.namespace.as_ref().is_none_or(|namespace| *namespace == profile.namespace)
     };
     let profiles = profiles.map(|answer| answer.profile).filter(|profile| of_namespace(profile));
+    let profiles = profiles.collect();
     let plans = args.plans(&api).await?;
-    let objects = Objects { rules, profiles: profiles.collect(), plans, overrides, alerts };
+    let assignments = args.assignments(&api, &plans).await?;
+    let plans = plans.into_iter().filter(|plan| args.exports(plan.managed_by.as_ref()));
+    let plans = plans.map(|answer| answer.plan).collect();
+    let objects = Objects { rules, profiles, plans, assignments, overrides, alerts };
     write(&objects, args.dir.as_ref())?;
     Ok(Outcome::Done)
 }
@@ -82,17 +94,38 @@ impl ExportArgs {
         self.set.is_none() || owner == self.set.as_ref()
     }
 
-    /// The plans, in the order of their names. They are of no namespace.
-    async fn plans(&self, api: &Api) -> anyhow::Result<Vec<PlanBody>> {
+    /// The plans of all owners, in the order of their names. They are of no namespace.
+    async fn plans(&self, api: &Api) -> anyhow::Result<Vec<PlanAnswer>> {
         if self.namespace.is_some() {
             return Ok(Vec::new());
         }
         let Some(plans) = api.plans().await? else {
-            warn("plans are left out, because the key is restricted to namespaces");
+            let reason = "because the key is restricted to namespaces";
+            warn(&format!("plans and assignments are left out, {reason}"));
             return Ok(Vec::new());
         };
-        let plans = plans.into_iter().filter(|plan| self.exports(plan.managed_by.as_ref()));
-        Ok(plans.map(|answer| answer.plan).collect())
+        Ok(plans)
+    }
+
+    /// The assignments to these plans, in the order of customers and times.
+    async fn assignments(
+        &self,
+        api: &Api,
+        plans: &[PlanAnswer],
+    ) -> anyhow::Result<Vec<ApplyAssignment>> {
+        if self.without_assignments || plans.is_empty() {
+            return Ok(Vec::new());
+        }
+        let most = if self.set.is_some() { usize::MAX } else { APPLY_ASSIGNMENTS_MAX + 1 };
+        let mut found = api.assignments(most).await?;
+        found.retain(|one| self.exports(one.managed_by.as_ref()));
+        let wanted = assignments::wanted(found, plans);
+        if wanted.len() > APPLY_ASSIGNMENTS_MAX {
+            bail!(
+                "there are more than {APPLY_ASSIGNMENTS_MAX} assignments, the most of a set; use --set or --without-assignments"
+            );
+        }
+        Ok(wanted)
     }
 
     /// The alerts, in the order of their names.
@@ -145,12 +178,13 @@ fn wanted(rule: &RuleBody, answer: OverrideAnswer) -> ApplyOverride {
 }
 
 /// Prints objects, or writes them into a folder: `<namespace>/<name>.yaml`, `<namespace>/<rule>.overrides.yaml`, `<name>.yaml` for
-/// a profile, `<name>.plan.yaml`, and `tenant.alerts.yaml`.
+/// a profile, `<name>.plan.yaml`, `tenant.assignments.yaml` and `tenant.alerts.yaml`.
 pub fn write(objects: &Objects, folder: Option<&PathBuf>) -> anyhow::Result<()> {
-    let Objects { rules, profiles, plans, overrides, alerts } = objects;
+    let Objects { rules, profiles, plans, assignments, overrides, alerts } = objects;
     let Some(folder) = folder else {
         let manifests = rules.iter().map(manifest).chain(profiles.iter().map(profile_manifest));
         let manifests = manifests.chain(plans.iter().map(plan_manifest));
+        let manifests = manifests.chain([assignments_manifest(assignments)]);
         let overrides = overrides.iter().map(|of_rule| override_manifest(of_rule));
         let alerts = alerts.iter().map(alert_manifest);
         return say_document(&manifests.chain(overrides).chain(alerts).collect::<String>());
@@ -167,6 +201,9 @@ pub fn write(objects: &Objects, folder: Option<&PathBuf>) -> anyhow::Result<()> 
         let name = format!("{}.plan", safe(names::rule, &plan.name)?);
         folder.write(&name, &plan_manifest(plan))?;
     }
+    if !assignments.is_empty() {
+        folder.write("tenant.assignments", &assignments_manifest(assignments))?;
+    }
     for of_rule in overrides {
         let Some(first) = of_rule.first() else { continue };
         let name = format!("{}.overrides", safe(names::rule, &first.rule)?);
@@ -181,6 +218,7 @@ pub fn write(objects: &Objects, folder: Option<&PathBuf>) -> anyhow::Result<()> 
         rules: rules.len(),
         profiles: profiles.len(),
         plans: plans.len(),
+        assignments: assignments.len(),
         overrides: overrides.iter().map(Vec::len).sum(),
         alerts: alerts.len(),
     };

@@ -148,13 +148,15 @@ pub struct Numbers {
     pub rules: usize,
     pub profiles: usize,
     pub plans: usize,
+    pub assignments: usize,
     pub overrides: usize,
     pub alerts: usize,
 }
 
 impl Numbers {
     pub const fn total(self) -> usize {
-        self.rules + self.profiles + self.plans + self.overrides + self.alerts
+        let of_customers = self.plans + self.assignments;
+        self.rules + self.profiles + of_customers + self.overrides + self.alerts
     }
 }
 
@@ -164,6 +166,7 @@ impl fmt::Display for Numbers {
             (self.rules, "rule", "rules"),
             (self.profiles, "profile", "profiles"),
             (self.plans, "plan", "plans"),
+            (self.assignments, "assignment", "assignments"),
             (self.overrides, "override", "overrides"),
             (self.alerts, "alert", "alerts"),
         ];

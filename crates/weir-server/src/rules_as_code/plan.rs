@@ -55,6 +55,7 @@ impl PlanArgs {
             rules: set.rules(),
             profiles: set.profiles(),
             plans: set.plans(),
+            assignments: set.assignments(),
             overrides: set.overrides(),
             alerts: set.alerts(),
             prune: self.prune,
@@ -79,7 +80,8 @@ impl PlanArgs {
             return say_json(&json!(plan));
         }
         for warning in &plan.warnings {
-            warn(&format!("warning: {}/{}: {}", warning.namespace, warning.name, warning.text));
+            let name = format!("{}/{}", warning.namespace, warning.name);
+            warn(&format!("warning: {}: {}", name.trim_start_matches('/'), warning.text));
         }
         let lines = lines(&self.output, plan);
         if self.output.is_markdown() {
@@ -127,6 +129,7 @@ fn label(kind: ObjectKind, namespace: &str, name: &str) -> String {
         ObjectKind::Rule => format!("{namespace}/{name}"),
         ObjectKind::Profile => format!("profile {name}"),
         ObjectKind::Plan => format!("plan {name}"),
+        ObjectKind::Assignment => format!("customer {name}"),
         ObjectKind::Override => format!("override {namespace}/{name}"),
         ObjectKind::Alert => format!("alert {name}"),
     }

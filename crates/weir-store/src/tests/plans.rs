@@ -27,6 +27,7 @@ pub(super) fn assignment(customer: &str, plan_id: PlanId, starts_at: Timestamp) 
         ends_at: None,
         note: String::new(),
         email: None,
+        managed_by: None,
     }
 }
 

@@ -25,8 +25,8 @@ use super::patterns::{
 };
 use crate::api_keys::KEY_NAMESPACES_MAX;
 use crate::apply::{
-    APPLY_ALERTS_MAX, APPLY_OVERRIDES_MAX, APPLY_PLANS_MAX, APPLY_PROFILES_MAX, APPLY_RULES_MAX,
-    WEBHOOK_CHARS_MAX,
+    APPLY_ALERTS_MAX, APPLY_ASSIGNMENTS_MAX, APPLY_OVERRIDES_MAX, APPLY_PLANS_MAX,
+    APPLY_PROFILES_MAX, APPLY_RULES_MAX, WEBHOOK_CHARS_MAX,
 };
 use crate::check::BATCH_MAX;
 use crate::customers::{
@@ -98,6 +98,7 @@ fn rule_fields() -> Vec<(&'static str, &'static str, Value)> {
         ("ApplyBody", "rules", json!({ "maxItems": APPLY_RULES_MAX })),
         ("ApplyBody", "profiles", json!({ "maxItems": APPLY_PROFILES_MAX })),
         ("ApplyBody", "plans", json!({ "maxItems": APPLY_PLANS_MAX })),
+        ("ApplyBody", "assignments", json!({ "maxItems": APPLY_ASSIGNMENTS_MAX })),
         ("ApplyBody", "overrides", json!({ "maxItems": APPLY_OVERRIDES_MAX })),
         ("ApplyBody", "alerts", json!({ "maxItems": APPLY_ALERTS_MAX })),
         ("ApplyBody", "allow_deletes", json!({ "minimum": 0, "maximum": u32::MAX })),
@@ -163,6 +164,7 @@ fn plan_fields() -> Vec<(&'static str, &'static str, Value)> {
     let value = json!({ "maxLength": VALUE_BYTES_MAX, "pattern": ONE_LINE });
     let description = json!({ "maxLength": DESCRIPTION_CHARS_MAX, "pattern": PROSE });
     let limits = json!({ "minItems": 1, "maxItems": LIMITS_PER_RULE_MAX });
+    let note = json!({ "maxLength": REASON_CHARS_MAX, "pattern": PROSE });
     let assignments = json!({ "minItems": 1, "maxItems": BULK_ASSIGNMENTS_MAX });
     let view = "CustomerViewBody";
     let logo = "^data:image/(png|jpeg|webp);base64,[A-Za-z0-9+/=]+$";
@@ -179,7 +181,10 @@ fn plan_fields() -> Vec<(&'static str, &'static str, Value)> {
         ("AssignmentBody", "plan", json!({ "pattern": id("plan") })),
         // Empty: no address.
         ("AssignmentBody", "email", json!({ "minLength": 0, "pattern": format!("^({EMAIL})?$") })),
-        ("AssignmentBody", "note", json!({ "maxLength": REASON_CHARS_MAX, "pattern": PROSE })),
+        ("AssignmentBody", "note", note.clone()),
+        ("ApplyAssignment", "customer", value.clone()),
+        ("ApplyAssignment", "plan", json!({ "pattern": RULE_NAME, "maxLength": 63 })),
+        ("ApplyAssignment", "note", note),
         ("BulkAssignmentsBody", "assignments", assignments),
         ("SimulateBody", "assignments", json!({ "maxItems": BULK_ASSIGNMENTS_MAX })),
         ("SimulatedPlan", "id", json!({ "pattern": id("plan") })),

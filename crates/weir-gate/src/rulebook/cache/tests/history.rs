@@ -302,6 +302,7 @@ impl History {
             ends_at: None,
             note: String::new(),
             email: None,
+            managed_by: None,
         };
         tx.assignments().insert_many(tenant, &[new], NOW).await.unwrap();
         Some("assign")
