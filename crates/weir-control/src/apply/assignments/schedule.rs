@@ -253,6 +253,7 @@ mod tests {
             starts_at: NOW.plus_ms(5),
             ends_at: None,
             note: "signed",
+            email: None,
         };
         let schedule = Schedule::new(vec![wanted], rows, NOW);
         let (before, after) = schedule.shown(|_| "free".to_owned(), NOW);
