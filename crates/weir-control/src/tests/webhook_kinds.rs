@@ -342,8 +342,8 @@ async fn customers_get_an_email_about_their_own_quota_at_the_address_of_their_as
     };
     assert_eq!(assign("u-1", json!("nobody")).await.refused_field(), "email");
     assign("u-1", json!("Billing@U-1.example")).await.expect(201);
-    let kept = assign("u-1", Value::Null).await.expect(201);
-    assert_eq!(kept.body["email"], "billing@u-1.example", "the next assignment has it too");
+    let next = assign("u-1", Value::Null).await.expect(201);
+    assert_eq!(next.body["email"], "billing@u-1.example", "the next assignment has it too");
     assign("u-2", json!("u-2@example.com")).await.expect(201);
     let removed = assign("u-2", json!("")).await.expect(201);
     assert_eq!(removed.body["email"], Value::Null);
@@ -371,7 +371,7 @@ async fn customers_get_an_email_about_their_own_quota_at_the_address_of_their_as
         evaluate_and_deliver(&plane).await;
     }
     let log = log(&plane, &ada, &webhook).await;
-    assert_eq!(log.len(), 1, "u-1 alone has an address, and is told once: {log:?}");
+    assert_eq!(log.len(), 1, "u-1 alone has an address, and gets one message: {log:?}");
     let mail: Value = serde_json::from_str(log[0]["payload"].as_str().expect("a text")).unwrap();
     assert_eq!(mail["to"], "billing@u-1.example");
     let text = mail["text"].as_str().expect("a text");
