@@ -23,6 +23,12 @@ fn limits(limit: u64) -> Value {
     json!([{ "algorithm": "fixed_window", "limit": limit, "window_ms": YEAR_MS }])
 }
 
+#[expect(clippy::disallowed_methods, reason = "a setting of this test alone")]
+fn customers() -> usize {
+    let number = std::env::var("WEIR_TEST_CUSTOMERS");
+    number.map_or(CUSTOMERS, |number| number.parse().expect("a number"))
+}
+
 fn customer(at: usize) -> String {
     format!("customer-{at}")
 }
@@ -71,8 +77,7 @@ async fn customers_get_exactly_the_units_of_their_plan_and_keep_used_ones_when_i
     let pro = plan(&tenant, "pro", named(PRO)).await;
     let allow = json!({ "namespace": "api", "rule": "per-org", "action": "allow" });
     let unlimited = plan(&tenant, "unlimited", allow).await;
-    let customers = std::env::var("WEIR_TEST_CUSTOMERS")
-        .map_or(CUSTOMERS, |number| number.parse().expect("`WEIR_TEST_CUSTOMERS` is a number"));
+    let customers = customers();
     let all: Vec<usize> = (0..customers).collect();
     let (on_free, others) = all.split_at(customers / 3);
     let (on_unlimited, on_none) = others.split_at(customers / 3);

@@ -101,12 +101,10 @@ pub(super) fn Frame(table: Table) -> impl IntoView {
             Window::whole(table.lines.with(Vec::len))
         }
     });
-    // The height of rows and the width of the table depend on these; the width also on the rows that are rendered.
+    // The height of rows and the width of the table depend on these.
     Effect::new(move |_| {
         table.compact.track();
         table.columns.track();
-        table.source.changed.get();
-        window.track();
         request_animation_frame(move || viewport.measure());
     });
     let resized = window_event_listener(leptos::ev::resize, move |_| viewport.measure());
@@ -121,6 +119,8 @@ pub(super) fn Frame(table: Table) -> impl IntoView {
     let visible = move || {
         table.source.changed.get();
         let Window { from, to, .. } = window.get();
+        // The width of the table depends on the rows that are rendered.
+        request_animation_frame(move || viewport.measure());
         table.lines.with(|lines| lines.get(from..to.min(lines.len())).unwrap_or_default().to_vec())
     };
     let space = |px: usize| {
