@@ -78,24 +78,33 @@ pub async fn customers(fixture: &Fixture, tenant: &Tenant, count: u32) -> Result
     let name = &tenant.name;
     fixture
         .sql(&format!(
-            "BEGIN;
-            INSERT INTO tenant_ceilings (tenant_id, name, value)
-            SELECT id, 'assignments', 1000000 FROM tenants WHERE name = '{name}';
-            INSERT INTO assignments
-                (tenant_id, id, customer, customer_key, plan_id, starts_at, note, created_at)
-            SELECT t.id, gen_random_uuid(), c.name,
-                substr(sha256('\\x010400000000000000'::bytea || 'user'::bytea
-                    || '\\x0900000000000000'::bytea || c.name::bytea), 1, 16),
-                p.id, now() - interval '1 minute', '', now()
-            FROM tenants t
-                JOIN plans p ON p.tenant_id = t.id,
-                generate_series(0, {count} - 1) n,
-                LATERAL (SELECT 'c-' || lpad(n::text, 7, '0') AS name) c
-            WHERE t.name = '{name}';
-            COMMIT;
-            ANALYZE;"
+            "INSERT INTO tenant_ceilings (tenant_id, name, value)
+            SELECT id, 'assignments', 1000000 FROM tenants WHERE name = '{name}'"
         ))
         .await?;
+    // As many in a transaction as a bulk write has.
+    fixture
+        .sql(&format!(
+            "DO $$
+            BEGIN
+                FOR first IN 0..{count} - 1 BY 5000 LOOP
+                    INSERT INTO assignments
+                        (tenant_id, id, customer, customer_key, plan_id, starts_at, note, created_at)
+                    SELECT t.id, gen_random_uuid(), c.name,
+                        substr(sha256('\\x010400000000000000'::bytea || 'user'::bytea
+                            || '\\x0900000000000000'::bytea || c.name::bytea), 1, 16),
+                        p.id, now() - interval '1 minute', '', now()
+                    FROM tenants t
+                        JOIN plans p ON p.tenant_id = t.id,
+                        generate_series(first, least(first + 5000, {count}) - 1) n,
+                        LATERAL (SELECT 'c-' || lpad(n::text, 7, '0') AS name) c
+                    WHERE t.name = '{name}';
+                    COMMIT;
+                END LOOP;
+            END $$"
+        ))
+        .await?;
+    fixture.sql("ANALYZE").await?;
     Ok(plan)
 }
 
