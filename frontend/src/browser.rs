@@ -96,11 +96,6 @@ pub fn focus(element: Option<Element>) {
     }
 }
 
-/// The height of the window.
-pub fn window_height_px() -> i32 {
-    document().document_element().map_or(0, |root| root.client_height())
-}
-
 /// Scrolls a list so that one of its options is visible.
 pub fn reveal(id: &str) {
     if let Some(line) = document().get_element_by_id(id) {

@@ -72,10 +72,11 @@ lazy! {
     figures: overview::Overview as overview_view, live::Live as live_view,
         rule::RulePage as rule_view, subjects::Subjects as subjects_view;
     editing: rule_editor::NewRule as new_rule_view, rule_editor::RuleEditor as rule_editor_view,
-        what_if::WhatIf as what_if_view, plans::Plans as plans_view;
+        what_if::WhatIf as what_if_view;
     granting: overrides::Overrides as overrides_view, keys::Keys as keys_view,
-        members::Members as members_view, tester::Tester as tester_view,
-        customers::Customers as customers_view, customer::CustomerPage as customer_view;
+        members::Members as members_view, tester::Tester as tester_view;
+    planning: plans::Plans as plans_view, customers::Customers as customers_view,
+        customer::CustomerPage as customer_view;
     connecting: proxies::Proxies as proxies_view, alerts::Alerts as alerts_view;
     administering: audit::Audit as audit_view, settings::Settings as settings_view,
         operator::Operator as operator_view, operator::OperatorGates as operator_gates_view,

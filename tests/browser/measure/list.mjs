@@ -17,14 +17,14 @@ export async function measureList(page, count) {
     return { rows, wheel, drag, keystrokes };
 }
 
-/** In the page: scrolls by `to` pixels, or to the last row, in `frames` frames; returns the length of each. */
-async function scroll(table, { frames, to }) {
+/** In the page: scrolls from the first row to `to`, or to the last row, in `frames` frames; returns the length of each. */
+async function scroll(frame, { frames, to }) {
     const lengths = [];
-    const height = Math.min(to ?? table.scrollHeight, table.scrollHeight);
+    const height = Math.min(to ?? frame.scrollHeight, frame.scrollHeight);
     const tick = () => new Promise((resolve) => requestAnimationFrame(resolve));
     let before = await tick();
     for (let step = 1; step <= frames; step += 1) {
-        window.scrollTo(0, (height * step) / frames);
+        frame.scrollTop = (height * step) / frames;
         const now = await tick();
         lengths.push(now - before);
         before = now;

@@ -1,5 +1,4 @@
-//! The frame of a table. If rows have a fixed height, the head stays in view while the page scrolls, and only visible lines
-//! are rendered, between spacers.
+//! The scrolling frame of a table. If rows have a fixed height, only visible lines are rendered, between spacers.
 
 use leptos::html;
 use leptos::prelude::*;
@@ -9,7 +8,6 @@ use web_sys::HtmlElement;
 use super::head::TableHead;
 use super::row::{GroupRow, Row, row_keys};
 use super::state::{Table, TableLine};
-use crate::browser;
 use crate::components::control_flow::For;
 use crate::model::window::Window;
 
@@ -17,21 +15,16 @@ use crate::model::window::Window;
 const ROW_PX: [usize; 2] = [57, 45];
 /// The height of the heading of a group; must equal the value in the style sheet.
 const GROUP_PX: usize = 40;
-/// The height of the window until it has been measured.
-const WINDOW_PX: usize = 900;
+/// The height of the frame until it has been measured.
+const FRAME_PX: usize = 900;
 
 /// The visible part of a table; cheap to copy.
 #[derive(Debug, Clone, Copy)]
 struct Viewport {
     node: NodeRef<html::Div>,
-    /// The part of the frame above the window.
-    passed_px: RwSignal<usize>,
-    window_px: RwSignal<usize>,
+    scrolled_px: RwSignal<usize>,
+    frame_px: RwSignal<usize>,
     row_px: RwSignal<usize>,
-    /// Whether the table is wider than the frame, which then scrolls sideways.
-    is_wide: RwSignal<bool>,
-    /// The distance of a wide frame from the top of the window, by which the style sheet keeps the head in view.
-    top_px: RwSignal<i32>,
 }
 
 impl Viewport {
@@ -45,47 +38,28 @@ impl Viewport {
         }
         // In steps of some rows, so that small movements cause no rendering.
         let step_px = self.row_px.get_untracked() * STEP_ROWS;
-        let top_px = top_px(&node);
-        let passed_px = whole(-top_px);
-        set_if_new(self.passed_px, passed_px / step_px * step_px);
-        set_if_new(self.window_px, whole(browser::window_height_px()) + step_px);
-        let table = node.first_element_child().map(|table| table.scroll_width());
-        let is_wide = table > Some(node.client_width());
-        set_if_new(self.is_wide, is_wide);
-        // The head stays inside the frame.
-        let lowest_px = HEAD_PX - node.client_height();
-        set_if_new(self.top_px, if is_wide { top_px.max(lowest_px) } else { 0 });
+        set_if_new(self.scrolled_px, whole(node.scroll_top()) / step_px * step_px);
+        set_if_new(self.frame_px, whole(node.client_height()).max(step_px) + step_px);
     }
 }
 
-/// The most that the head of a table and the bar of a narrow window take.
-const HEAD_PX: i32 = 140;
 /// The rows by which the frame moves before other rows are rendered.
 const STEP_ROWS: usize = 4;
 
-/// The distance of the frame from the top of the window; negative if it begins above.
-fn top_px(node: &HtmlElement) -> i32 {
-    #[expect(clippy::cast_possible_truncation, reason = "a page has fewer pixels")]
-    let px = node.get_bounding_client_rect().top() as i32;
-    px
-}
-
-fn set_if_new<T: Copy + PartialEq + Send + Sync + 'static>(signal: RwSignal<T>, value: T) {
+fn set_if_new(signal: RwSignal<usize>, value: usize) {
     if signal.get_untracked() != value {
         signal.set(value);
     }
 }
 
-/// The frame with the head and the lines.
+/// The frame with a sticky head.
 #[component]
 pub(super) fn Frame(table: Table) -> impl IntoView {
     let viewport = Viewport {
         node: NodeRef::new(),
-        passed_px: RwSignal::new(0),
-        window_px: RwSignal::new(WINDOW_PX),
+        scrolled_px: RwSignal::new(0),
+        frame_px: RwSignal::new(FRAME_PX),
         row_px: RwSignal::new(ROW_PX[usize::from(table.compact.get_untracked())]),
-        is_wide: RwSignal::new(false),
-        top_px: RwSignal::new(0),
     };
     let tops = Memo::new(move |_| {
         let row_px = viewport.row_px.get();
@@ -95,32 +69,28 @@ pub(super) fn Frame(table: Table) -> impl IntoView {
     });
     let window = Memo::new(move |_| {
         if table.is_virtual {
-            let (passed_px, window_px) = (viewport.passed_px.get(), viewport.window_px.get());
-            tops.with(|tops| Window::of(tops, passed_px, window_px))
+            let (scrolled_px, frame_px) = (viewport.scrolled_px.get(), viewport.frame_px.get());
+            tops.with(|tops| Window::of(tops, scrolled_px, frame_px))
         } else {
             Window::whole(table.lines.with(Vec::len))
         }
     });
-    // The height of rows and the width of the table depend on these.
+    // The height of rows depends on these.
     Effect::new(move |_| {
         table.compact.track();
         table.columns.track();
         request_animation_frame(move || viewport.measure());
     });
     let resized = window_event_listener(leptos::ev::resize, move |_| viewport.measure());
-    let scrolled = window_event_listener(leptos::ev::scroll, move |_| viewport.measure());
     let keys = row_keys(table, viewport.node);
     on_cleanup(move || {
         resized.remove();
-        scrolled.remove();
         keys.remove();
     });
     show_first_rows_of_another_order(table, viewport.node);
     let visible = move || {
         table.source.changed.get();
         let Window { from, to, .. } = window.get();
-        // The width of the table depends on the rows that are rendered.
-        request_animation_frame(move || viewport.measure());
         table.lines.with(|lines| lines.get(from..to.min(lines.len())).unwrap_or_default().to_vec())
     };
     let space = |px: usize| {
@@ -131,14 +101,13 @@ pub(super) fn Frame(table: Table) -> impl IntoView {
         <div
             class="table-wrap table-cards"
             class:long=table.is_virtual
-            class:wide=viewport.is_wide
             data-density=move || if table.compact.get() { "compact" } else { "comfortable" }
             tabindex="0"
             role="region"
             aria-label=table.label.get_value()
             node_ref=viewport.node
             style=("--lines", lines)
-            style=("--top", move || format!("{}px", viewport.top_px.get()))
+            on:scroll=move |_| viewport.measure()
         >
             <table aria-rowcount=move || table.order.with(Vec::len) + 1>
                 <TableHead table />
@@ -157,16 +126,14 @@ pub(super) fn Frame(table: Table) -> impl IntoView {
     }
 }
 
-/// Another order or filter shows its first rows; more rows at the end do not move the page.
+/// Another order or filter shows its first rows.
 fn show_first_rows_of_another_order(table: Table, frame: NodeRef<html::Div>) {
     Effect::new(move |before: Option<Vec<usize>>| {
         let order = table.order.get();
         if let (Some(before), Some(node)) = (before, frame.get_untracked())
-            && !order.starts_with(&before)
-            && !before.starts_with(&order)
-            && top_px(&node) < 0
+            && before != order
         {
-            node.scroll_into_view();
+            node.set_scroll_top(0);
         }
         order
     });
