@@ -83,14 +83,15 @@ class WeirUsage extends HTMLElement {
 
     disconnectedCallback() {
         document.removeEventListener("visibilitychange", this.#tick);
-        clearInterval(this.#timer);
+        this.#timer = clearInterval(this.#timer);
         this.#call += 1;
     }
 
     attributeChangedCallback(name) {
         if (name === "color") return this.#colour();
         if (name === "refresh") this.#loadAt = 0;
-        else if (this.isConnected) this.#restart();
+        // Before it is connected, the browser reports each attribute that it has.
+        else if (this.#timer) this.#restart();
     }
 
     /** The colour is set by script, because a policy of the host can forbid attributes of style. */
