@@ -87,7 +87,7 @@ pub async fn customers(fixture: &Fixture, tenant: &Tenant, count: u32) -> Result
         .sql(&format!(
             "DO $$
             BEGIN
-                FOR first IN 0..{count} - 1 BY 5000 LOOP
+                FOR part IN 0..{count} - 1 BY 5000 LOOP
                     INSERT INTO assignments
                         (tenant_id, id, customer, customer_key, plan_id, starts_at, note, created_at)
                     SELECT t.id, gen_random_uuid(), c.name,
@@ -96,7 +96,7 @@ pub async fn customers(fixture: &Fixture, tenant: &Tenant, count: u32) -> Result
                         p.id, now() - interval '1 minute', '', now()
                     FROM tenants t
                         JOIN plans p ON p.tenant_id = t.id,
-                        generate_series(first, least(first + 5000, {count}) - 1) n,
+                        generate_series(part, least(part + 5000, {count}) - 1) n,
                         LATERAL (SELECT 'c-' || lpad(n::text, 7, '0') AS name) c
                     WHERE t.name = '{name}';
                     COMMIT;
