@@ -10,7 +10,7 @@ use weir_domain::webhook::WebhookKind;
 use weir_store::{NewDelivery, Tx, WebhookRow};
 use weir_wire::time::DateTime;
 
-use crate::alerting::message::{QuotaReached, WebhookMessage};
+use crate::alerting::message::{QuotaReached, RuleName, WebhookMessage};
 use crate::alerting::notice::used_percent;
 use crate::customers::view::stored;
 use crate::error::ControlError;
@@ -26,43 +26,44 @@ pub(in crate::alerting) async fn to_customers(
     messages: &[&WebhookMessage],
     now: Timestamp,
 ) -> Result<Vec<NewDelivery>, ControlError> {
-    let webhooks = webhooks.iter().filter(|webhook| webhook.kind == WebhookKind::CustomerEmail);
+    let is_of_customers = |webhook: &&WebhookRow| webhook.kind == WebhookKind::CustomerEmail;
+    let webhooks: Vec<_> = webhooks.iter().filter(is_of_customers).collect();
+    let (Some(first), Some(message)) = (webhooks.first(), messages.first()) else {
+        return Ok(Vec::new());
+    };
+    let (tenant_id, kind) = (first.tenant_id, message.kind());
+    let Some(tenant) = tx.tenants().find(tenant_id).await? else { return Ok(Vec::new()) };
+    let Some(attribute) = tenant.customer_attribute else { return Ok(Vec::new()) };
+    let view = stored(tx.tenants().customer_view(tenant_id).await?)?.view;
+    let is_hidden = |rule: &RuleName| {
+        let mut hidden = view.hidden_rules.iter();
+        hidden.any(|hidden| hidden.namespace == rule.namespace && hidden.rule == rule.name)
+    };
+    let reached: Vec<_> = messages
+        .iter()
+        .filter_map(|message| message.quota())
+        .filter(|one| one.subject.len() == 1 && !is_hidden(&one.rule))
+        .filter_map(|one| Some((one, one.subject.get(&attribute)?)))
+        .collect();
+    let keys: Vec<_> = reached.iter().map(|(_, of)| customer_key(&attribute, of)).collect();
+    let rows = tx.assignments().of_customers(tenant_id, &keys, now).await?;
+    let present = rows.into_iter().filter(|row| row.starts_at <= now);
+    let emails: HashMap<_, _> =
+        present.filter_map(|row| Some((row.customer, row.email?))).collect();
+    let title = view.title.as_deref().unwrap_or(&tenant.name);
     let mut deliveries = Vec::new();
-    for webhook in webhooks {
-        let tenant_id = webhook.tenant_id;
-        let Some(tenant) = tx.tenants().find(tenant_id).await? else { continue };
-        let Some(attribute) = tenant.customer_attribute else { continue };
-        let view = stored(tx.tenants().customer_view(tenant_id).await?)?.view;
-        let is_hidden = |one: &QuotaReached| {
-            let of = |hidden: &weir_wire::customers::HiddenRule| {
-                hidden.namespace == one.rule.namespace && hidden.rule == one.rule.name
-            };
-            view.hidden_rules.iter().any(of)
-        };
-        let reached: Vec<_> = messages
-            .iter()
-            .filter_map(|message| message.quota())
-            .filter(|one| one.subject.len() == 1 && !is_hidden(one))
-            .filter_map(|one| Some((one, one.subject.get(&attribute)?)))
-            .collect();
-        let keys: Vec<_> = reached.iter().map(|(_, of)| customer_key(&attribute, of)).collect();
-        let rows = tx.assignments().of_customers(tenant_id, &keys, now).await?;
-        let present = rows.into_iter().filter(|row| row.starts_at <= now);
-        let emails: HashMap<_, _> =
-            present.filter_map(|row| Some((row.customer, row.email?))).collect();
-        let title = view.title.as_deref().unwrap_or(&tenant.name);
-        for (one, customer) in reached {
-            let Some(to) = emails.get(customer) else { continue };
-            let (subject, text) = words(one, customer, title);
-            deliveries.push(NewDelivery {
-                id: control.id(DeliveryId::new),
-                tenant_id,
-                webhook_id: webhook.id,
-                kind: "alert.quota",
-                payload: json!({ "to": to, "subject": subject, "text": text }).to_string(),
-                now,
-            });
-        }
+    for (one, customer) in reached {
+        let Some(to) = emails.get(customer) else { continue };
+        let (subject, text) = words(one, customer, title);
+        let payload = json!({ "to": to, "subject": subject, "text": text }).to_string();
+        deliveries.extend(webhooks.iter().map(|webhook| NewDelivery {
+            id: control.id(DeliveryId::new),
+            tenant_id,
+            webhook_id: webhook.id,
+            kind,
+            payload: payload.clone(),
+            now,
+        }));
     }
     Ok(deliveries)
 }
