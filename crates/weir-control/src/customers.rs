@@ -2,6 +2,7 @@
 
 pub(crate) mod view;
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use axum::extract::State;
@@ -9,16 +10,20 @@ use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
+use weir_domain::counted::Form;
+use weir_domain::id::TenantId;
 use weir_domain::names;
+use weir_domain::time::Timestamp;
 use weir_http::json::Json;
 use weir_http::params::{Path, Query};
 use weir_http::problem::Problem;
-use weir_store::{AssignmentFilter, CustomerRow, Listing, Page as StorePage};
+use weir_store::{AssignmentFilter, CustomerRow, Listing, Page as StorePage, Tx};
 use weir_wire::customers::{
     CUSTOMER_USAGE_DAYS_MAX, CustomerAnswer, CustomerCounts, CustomerDay, CustomerEntry,
     CustomerRuleCounts, CustomerUsage, PlanName,
 };
 use weir_wire::page::Page;
+use weir_wire::subjects::NearLimit;
 
 use crate::actor::{By, Viewer};
 use crate::assignments::assignment_answer;
@@ -27,10 +32,18 @@ use crate::days;
 use crate::error::ControlError;
 use crate::listing::{List, ListQuery};
 use crate::plans::plan_filter;
+use crate::rule_service::CheckedRule;
 use crate::state::ControlState;
+use crate::subjects::limits::{CountedSubjects, Subject, fullest};
 
 /// The most assignments that the answer about one customer lists.
 const ASSIGNMENTS_LISTED_MAX: u32 = 50;
+/// The most customers of a list with used shares, each of which costs the reading of a counter for each rule.
+const USED_LIMIT_MAX: u32 = 50;
+/// The most rules whose counters such a list reads.
+const USED_RULES_MAX: u32 = 20;
+/// The days whose counts a list has.
+const LISTED_DAYS: usize = 7;
 
 /// The customers to list.
 #[derive(Debug, Clone, Default, Deserialize, IntoParams)]
@@ -45,6 +58,10 @@ pub(crate) struct CustomersQuery {
     /// `customer`: by name. `denied`: those that were denied today, the most denied first, on one page.
     #[param(inline, default = "customer")]
     order: Option<CustomerOrder>,
+    /// Whether items have `most_used`, from the counters of the rules that count by the customer attribute alone: the first 20, by
+    /// namespace and name. Then `limit` is at most 50.
+    #[param(default = false)]
+    used: Option<bool>,
     /// The maximum number of items.
     #[param(minimum = 1, maximum = 200, default = 50)]
     limit: Option<u32>,
@@ -89,7 +106,12 @@ pub(crate) async fn list(
     Query(query): Query<CustomersQuery>,
 ) -> Result<Json<Page<CustomerEntry>>, ControlError> {
     let (tenant_id, now) = (caller.tenant_id, control.clock.now());
-    let CustomersQuery { query: prefix, plan, order, limit, cursor } = query;
+    let CustomersQuery { query: prefix, plan, order, used, limit, cursor } = query;
+    let used = used.unwrap_or_default();
+    if used && limit.is_some_and(|limit| limit > USED_LIMIT_MAX) {
+        let reason = format!("must be at most {USED_LIMIT_MAX} with `used=true`");
+        return Err(Problem::invalid_field("limit", reason).into());
+    }
     let prefix = prefix.unwrap_or_default();
     names::value(&prefix).map_err(|reason| Problem::invalid_field("query", reason))?;
     let plan_id = plan_filter(plan.as_deref())?;
@@ -117,9 +139,87 @@ pub(crate) async fn list(
     let most = usize::try_from(limit).unwrap_or(usize::MAX);
     let more = names.len() > most;
     names.truncate(most);
-    let items = tx.customer_days().of_names(tenant_id, &names, now, today).await?;
+    let rows = tx.customer_days().of_names(tenant_id, &names, now, today).await?;
+    let mut items: Vec<_> = rows.into_iter().map(entry).collect();
+    add_days(&mut tx, tenant_id, &mut items, today).await?;
+    let counted = if used { counted(&mut tx, tenant_id, &names, now).await? } else { None };
+    drop(tx);
+    if let Some(counted) = counted {
+        let mut most_used = most_used(&control, &counted, now).await?;
+        for item in &mut items {
+            item.most_used = most_used.remove(&item.customer).map(|(_, limit)| limit);
+        }
+    }
     let listing = Listing { items, more };
-    Ok(Json(list.answer(listing, |row| row.customer.clone(), entry)))
+    Ok(Json(list.answer(listing, |item| item.customer.clone(), |item| item)))
+}
+
+/// Adds the counts of the last days, of which `today` is one.
+async fn add_days(
+    tx: &mut Tx,
+    tenant_id: TenantId,
+    items: &mut [CustomerEntry],
+    today: i32,
+) -> Result<(), ControlError> {
+    let first = today - LISTED_DAYS as i32 + 1;
+    let names: Vec<_> = items.iter().map(|item| item.customer.clone()).collect();
+    let rows = tx.customer_days().by_day(tenant_id, &names, [first, today]).await?;
+    let places: HashMap<_, _> = names.into_iter().zip(0_usize..).collect();
+    for (customer, day, found) in rows {
+        let at = places.get(&customer).and_then(|place| items.get_mut(*place));
+        let day = usize::try_from(day - first).ok();
+        if let Some(counted) = at.zip(day).and_then(|(item, day)| item.last_7_days.get_mut(day)) {
+            *counted = counts(found);
+        }
+    }
+    Ok(())
+}
+
+/// The customers as subjects of the rules that count by their attribute alone. `None` if the tenant names no attribute.
+async fn counted(
+    tx: &mut Tx,
+    tenant_id: TenantId,
+    customers: &[String],
+    now: Timestamp,
+) -> Result<Option<CountedSubjects>, ControlError> {
+    let tenant = tx.tenants().find(tenant_id).await?.ok_or_else(Problem::not_found)?;
+    let Some(attribute) = tenant.customer_attribute else { return Ok(None) };
+    let attributes = [attribute];
+    let mut rows = tx.rules().counting_by(tenant_id, None, &attributes, USED_RULES_MAX).await?;
+    // In a normal form, several customers can have one counter.
+    rows.retain(|row| {
+        CheckedRule::stored(row).is_ok_and(|stored| {
+            stored.rule.count_by().iter().all(|counted| counted.form == Form::Plain)
+        })
+    });
+    let [attribute] = attributes;
+    let subject = |customer: &String| Subject::from([(attribute.clone(), customer.clone())]);
+    let subjects: Vec<_> = customers.iter().map(subject).collect();
+    let subjects = rows.iter().map(|row| (row.id, subjects.clone())).collect();
+    Ok(Some(CountedSubjects::load(tx, tenant_id, rows, subjects, now, None).await?))
+}
+
+/// For each customer the limit of which it has used the greatest share, with the share.
+async fn most_used(
+    control: &ControlState,
+    counted: &CountedSubjects,
+    now: Timestamp,
+) -> Result<HashMap<String, (u128, NearLimit)>, ControlError> {
+    let mut most_used: HashMap<String, (u128, NearLimit)> = HashMap::new();
+    for (subject, limits) in counted.limits(control, now).await? {
+        // A customer's page is shown without Redis too.
+        let limits = limits.map_or_else(|_| subject.unread_limits(now), |limits| limits.limits);
+        let Some(customer) = subject.subject.values().next().cloned() else { continue };
+        let Some(found) = fullest(&subject, limits) else { continue };
+        let known = most_used.get(&customer);
+        let unread = |(_, near): &(u128, NearLimit)| near.limit.remaining.is_none();
+        let replaces =
+            known.is_none_or(|known| !unread(known) && (unread(&found) || found.0 > known.0));
+        if replaces {
+            most_used.insert(customer, found);
+        }
+    }
+    Ok(most_used)
 }
 
 /// A customer with its plan, its assignments, and the counts of today.
@@ -143,7 +243,7 @@ pub(crate) async fn read(
     let names = [customer];
     let rows = tx.customer_days().of_names(tenant_id, &names, now, days::of(now)).await?;
     let row = rows.into_iter().next().ok_or_else(Problem::not_found)?;
-    let CustomerEntry { customer, plan, today } = entry(row);
+    let CustomerEntry { customer, plan, today, .. } = entry(row);
     let assignments = assignments.items.iter().map(assignment_answer).collect();
     Ok(Json(CustomerAnswer { customer, plan, assignments, today }))
 }
@@ -203,6 +303,8 @@ fn entry(row: CustomerRow) -> CustomerEntry {
         customer: row.customer,
         plan: row.plan.map(|(id, name)| PlanName { id: id.to_string(), name }),
         today: counts(row.counts),
+        last_7_days: vec![CustomerCounts::default(); LISTED_DAYS],
+        most_used: None,
     }
 }
 

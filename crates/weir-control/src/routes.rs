@@ -164,7 +164,7 @@ fn tester() -> OpenApiRouter<ControlState> {
 fn subjects() -> OpenApiRouter<ControlState> {
     OpenApiRouter::new()
         .routes(routes!(subjects::inspect::inspect))
-        .routes(routes!(subjects::near_limit::near_limit))
+        .routes(routes!(subjects::near_limit::near_limit, subjects::near_limit::near_limit_of_plan))
         .routes(routes!(subjects::raise))
         .routes(routes!(subjects::block))
         .routes(routes!(subjects::allow))

@@ -17,6 +17,7 @@ use crate::subjects::temporary::Target;
 
 mod history;
 pub(crate) mod inspect;
+pub(crate) mod limits;
 pub(crate) mod near_limit;
 mod temporary;
 

@@ -17,6 +17,8 @@ pub struct ConditionDraft {
     pub rule_id: Option<String>,
     /// The namespace whose denials are counted.
     pub namespace: Option<String>,
+    /// The customer whose quotas are watched.
+    pub customer: Option<String>,
     /// The parts of a quota, in percent.
     pub thresholds_percent: Option<Vec<u32>>,
     /// The share of denied checks, in percent.
@@ -34,6 +36,8 @@ pub enum Condition {
     Quota {
         /// The rule; each of its quotas is watched.
         rule_id: RuleId,
+        /// The only customer whose subjects are watched: the value of the tenant's customer attribute.
+        customer: Option<String>,
         /// The thresholds: at most five, rising, each from 1 to 100.
         thresholds_percent: Vec<u8>,
     },
@@ -121,6 +125,15 @@ pub fn watchable(rule: &Rule) -> Result<(), &'static str> {
     rule.limits().iter().any(is_quota).then_some(()).ok_or(reason)
 }
 
+/// Refuses a rule that does not count by the attribute that names customers, so that it counts no customer.
+pub fn counts_customers(rule: &Rule, customer_attribute: Option<&str>) -> Result<(), &'static str> {
+    let attribute = customer_attribute.ok_or("needs the `customer_attribute` of the tenant")?;
+    let counts = rule.count_by().iter().any(|counted| counted.attribute == attribute);
+    counts
+        .then_some(())
+        .ok_or("must be left out: the rule does not count by the customer attribute")
+}
+
 /// The thresholds of `thresholds_percent` that `used` of `limit` reaches, in their order.
 pub fn reached(thresholds_percent: &[u8], used: u64, limit: u64) -> Vec<u8> {
     let reached = |percent: &u8| {
@@ -149,8 +162,15 @@ fn quota(draft: &ConditionDraft, wrong: &mut Vec<InvalidField>) -> Option<Condit
     if draft.rule_id.is_none() {
         wrong.push(InvalidField::new("rule_id", "must name the rule whose quotas are watched"));
     }
+    if let Some(Err(reason)) = draft.customer.as_deref().map(names::value) {
+        wrong.push(InvalidField::new("customer", reason));
+    }
     let thresholds_percent = thresholds(draft, wrong);
-    Some(Condition::Quota { rule_id: rule_id?, thresholds_percent: thresholds_percent? })
+    Some(Condition::Quota {
+        rule_id: rule_id?,
+        customer: draft.customer.clone(),
+        thresholds_percent: thresholds_percent?,
+    })
 }
 
 fn thresholds(draft: &ConditionDraft, wrong: &mut Vec<InvalidField>) -> Option<Vec<u8>> {
@@ -168,9 +188,13 @@ fn thresholds(draft: &ConditionDraft, wrong: &mut Vec<InvalidField>) -> Option<V
 }
 
 fn denial_share(draft: &ConditionDraft, wrong: &mut Vec<InvalidField>) -> Option<Condition> {
-    if draft.thresholds_percent.is_some() {
-        let reason = "is for an alert of kind `quota`";
-        wrong.push(InvalidField::new("thresholds_percent", reason));
+    for (field, given) in [
+        ("thresholds_percent", draft.thresholds_percent.is_some()),
+        ("customer", draft.customer.is_some()),
+    ] {
+        if given {
+            wrong.push(InvalidField::new(field, "is for an alert of kind `quota`"));
+        }
     }
     let rule_id = rule(draft, wrong);
     let of = match (rule_id, &draft.namespace) {

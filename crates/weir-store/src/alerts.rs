@@ -86,7 +86,8 @@ macro_rules! write_alert {
             stored($write.now),
             $write.managed_by.as_deref(),
             $write.applied(),
-            &more
+            &more,
+            columns.customer
             $(, $more)?
         )
     }};
@@ -127,10 +128,12 @@ impl<'t> Alerts<'t> {
                 updated_at,
                 managed_by,
                 applied,
-                more_webhook_ids
+                more_webhook_ids,
+                customer
             )
             VALUES (
-                $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'epoch', $17, $13, $13, $14, $15, $16
+                $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'epoch', $18, $13, $13, $14, $15, $16,
+                $17
             )
             RETURNING",
             write.created_by
@@ -159,7 +162,8 @@ impl<'t> Alerts<'t> {
                 updated_at = $13,
                 managed_by = coalesce($14, managed_by),
                 applied = coalesce($15, applied),
-                more_webhook_ids = $16
+                more_webhook_ids = $16,
+                customer = $17
             WHERE tenant_id = $1 AND id = $2
             RETURNING"
         );
@@ -203,6 +207,18 @@ impl<'t> Alerts<'t> {
         .fetch_one(self.conn)
         .await?;
         Ok(is_used)
+    }
+
+    /// Whether an alert of a tenant watches a customer.
+    pub async fn name_customers(self, tenant_id: TenantId) -> Result<bool, StoreError> {
+        let named = sqlx::query_scalar!(
+            r#"-- alerts.name_customers
+            SELECT EXISTS (
+                SELECT FROM alerts WHERE tenant_id = $1 AND customer IS NOT NULL
+            ) AS "named!""#,
+            uuid(tenant_id.to_u128()),
+        );
+        Ok(named.fetch_one(self.conn).await?)
     }
 
     /// Returns the number of alerts of a tenant.

@@ -316,6 +316,31 @@ impl<'t> CustomerDays<'t> {
         Ok(rows.collect())
     }
 
+    /// The counts of whole requests of customers from one day to another, both included, with customer and day, in any order.
+    pub async fn by_day(
+        self,
+        tenant_id: TenantId,
+        names: &[String],
+        [first, last]: [i32; 2],
+    ) -> Result<Vec<(String, i32, CustomerCounts)>, StoreError> {
+        let rows = sqlx::query!(
+            "-- customer_days.by_day
+            SELECT customer, day, allowed, denied, units FROM customer_days
+            WHERE tenant_id = $1 AND customer = ANY($2) AND day BETWEEN $3 AND $4
+                AND rule_id = '00000000-0000-0000-0000-000000000000'",
+            uuid(tenant_id.to_u128()),
+            names,
+            date(first),
+            date(last),
+        )
+        .fetch_all(self.conn)
+        .await?;
+        let rows = rows
+            .into_iter()
+            .map(|row| (row.customer, days(row.day), counts(row.allowed, row.denied, row.units)));
+        Ok(rows.collect())
+    }
+
     /// Sums the smallest customers beyond the ceiling of their tenant, and deletes days beyond their retention. Returns the number of
     /// deleted rows. Requires the service's scope.
     pub async fn fold(self, days_days: u16) -> Result<u64, StoreError> {

@@ -153,12 +153,21 @@ pub struct DenialFilter {
     pub subject_of: Option<Vec<Value>>,
     /// Only entries of these namespaces.
     pub namespaces: Option<Vec<String>>,
+    /// Only entries whose subject has this attribute with this value.
+    pub attribute: Option<(String, String)>,
 }
 
 impl DenialFilter {
     /// All denials of a tenant.
     pub const fn of(tenant_id: TenantId) -> Self {
-        Self { tenant_id, rule_id: None, newer_than: None, subject_of: None, namespaces: None }
+        Self {
+            tenant_id,
+            rule_id: None,
+            newer_than: None,
+            subject_of: None,
+            namespaces: None,
+            attribute: None,
+        }
     }
 }
 
@@ -295,6 +304,7 @@ impl<'t> Denials<'t> {
                     AND ($4::uuid IS NULL OR id > $4)
                     AND ($6::jsonb[] IS NULL OR (subject <> '{}' AND subject <@ ANY($6)))
                     AND ($7::text[] IS NULL OR namespace = ANY($7))
+                    AND ($8::text IS NULL OR subject ->> $8 = $9)
                 ORDER BY id DESC
                 LIMIT $5",
             uuid(filter.tenant_id.to_u128()),
@@ -304,6 +314,8 @@ impl<'t> Denials<'t> {
             page.fetch(),
             filter.subject_of.as_deref(),
             filter.namespaces.as_deref(),
+            filter.attribute.as_ref().map(|(name, _)| name),
+            filter.attribute.as_ref().map(|(_, value)| value),
         )
         .fetch_all(self.conn)
         .await?;

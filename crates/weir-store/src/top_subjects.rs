@@ -72,6 +72,8 @@ pub struct TopFilter {
     pub rule_id: Option<RuleId>,
     /// Only subjects of the rules that are in these namespaces now.
     pub namespaces: Option<Vec<String>>,
+    /// Only subjects that have this attribute with this value.
+    pub attribute: Option<(String, String)>,
     /// The start of the range.
     pub from: Timestamp,
     /// The end of the range.
@@ -166,6 +168,7 @@ impl<'t> TopSubjects<'t> {
                 LEFT JOIN rules r ON r.tenant_id = $1 AND r.id = e.rule
                 WHERE ($4::uuid IS NULL OR e.rule = $4)
                     AND ($7::text[] IS NULL OR r.namespace = ANY($7))
+                    AND ($8::text IS NULL OR e.subject ->> $8 = $9)
                 GROUP BY e.rule, e.subject
                 HAVING sum(GREATEST(e.checks - s.floor, 0)) > 0 OR sum(e.denied) > 0
             ),
@@ -198,6 +201,8 @@ impl<'t> TopSubjects<'t> {
             filter.most_asked_first,
             i64::from(filter.limit),
             filter.namespaces.as_deref(),
+            filter.attribute.as_ref().map(|(name, _)| name),
+            filter.attribute.as_ref().map(|(_, value)| value),
         )
         .fetch_all(self.conn)
         .await?;

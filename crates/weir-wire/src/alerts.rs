@@ -41,6 +41,9 @@ pub struct AlertBody {
     /// `denial_share`: only requests of this namespace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
+    /// `quota`: only the subjects of this customer. The rule must count by the customer attribute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub customer: Option<String>,
     /// `quota`: one to five whole numbers from 1 to 100; default 80, 90, 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(example = json!([80, 90, 100])))]
@@ -104,6 +107,7 @@ impl AlertBody {
             kind: self.kind.as_str().to_owned(),
             rule_id: self.rule_id.clone(),
             namespace: self.namespace.clone(),
+            customer: self.customer.clone(),
             thresholds_percent: self.thresholds_percent.clone(),
             share_percent: self.share_percent,
             window_s: self.window_s,
@@ -126,14 +130,16 @@ impl AlertBody {
             kind: AlertKind::Quota,
             rule_id: None,
             namespace: None,
+            customer: None,
             thresholds_percent: None,
             share_percent: None,
             window_s: None,
             checks_min: None,
         };
         match condition {
-            Condition::Quota { rule_id, thresholds_percent } => {
+            Condition::Quota { rule_id, customer, thresholds_percent } => {
                 body.rule_id = Some(rule_id.to_string());
+                body.customer.clone_from(customer);
                 let thresholds = thresholds_percent.iter().copied().map(u32::from).collect();
                 body.thresholds_percent = Some(thresholds);
             }

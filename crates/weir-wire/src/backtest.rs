@@ -105,6 +105,7 @@ impl BacktestBody {
             kind,
             rule_id: self.rule_id.clone(),
             namespace: self.namespace.clone(),
+            customer: None,
             thresholds_percent: None,
             share_percent: self.share_percent,
             window_s: self.window_s,

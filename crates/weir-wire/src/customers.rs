@@ -7,6 +7,7 @@ use weir_domain::names;
 use crate::limits::AlgorithmName;
 use crate::plans::AssignmentAnswer;
 use crate::problem::FieldProblem;
+use crate::subjects::NearLimit;
 use crate::time::DateTime;
 
 /// Most days of the usage of a customer in one answer.
@@ -32,6 +33,12 @@ pub struct CustomerEntry {
     pub plan: Option<PlanName>,
     /// Its counts of this day of UTC.
     pub today: CustomerCounts,
+    /// Its counts of the last seven days of UTC, the oldest first. The last ones are those of today.
+    pub last_7_days: Vec<CustomerCounts>,
+    /// With `used=true`: the limit of which it has used the greatest share now, of the rules that count by the customer attribute alone.
+    /// Its `remaining` is null if the counters of a rule could not be read. Left out if no rule limits the customer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_used: Option<NearLimit>,
 }
 
 /// A plan by its id and name.

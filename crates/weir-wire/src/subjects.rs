@@ -8,6 +8,7 @@ use crate::check::LimitAnswer;
 use crate::counted::CountedBody;
 use crate::overrides::OverrideAnswer;
 use crate::regions::RegionLimits;
+use crate::simulate::SimulatedPlan;
 use crate::stats::DenialEntry;
 use crate::time::DateTime;
 use crate::words::{Action, Mode};
@@ -165,6 +166,21 @@ pub struct AllowOrBlockBody {
     /// A text for people; at most 500 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+}
+
+/// `POST /tenants/{tenant}/subjects/near-limit`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct PlanNearLimitBody {
+    /// The rule whose subjects are inspected. It must count by the customer attribute.
+    pub rule_id: String,
+    /// The plan as it would be.
+    pub plan: SimulatedPlan,
+    /// The least used share of a limit, in percent: 1 to 100; default 80.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 100))]
+    pub percent: Option<u8>,
 }
 
 /// The subjects that have used most of a limit.

@@ -53,7 +53,7 @@ struct Level<'a> {
 pub(super) async fn findings(
     control: &ControlState,
     alert: &AlertRow,
-    rule_id: RuleId,
+    (rule_id, customer): (RuleId, Option<&str>),
     thresholds_percent: &[u8],
 ) -> Result<Vec<Finding>, ControlError> {
     let now = control.clock.now();
@@ -62,7 +62,17 @@ pub(super) async fn findings(
         return Ok(Vec::new());
     };
     let rule = active_rule(&row, &Exceptions::default())?;
-    let subjects = subjects(&mut tx, &row, &rule, now).await?;
+    let attribute = match customer {
+        None => None,
+        Some(customer) => {
+            let tenant = tx.tenants().find(alert.tenant_id).await?;
+            let Some(name) = tenant.and_then(|tenant| tenant.customer_attribute) else {
+                return Ok(Vec::new());
+            };
+            Some((name, customer.to_owned()))
+        }
+    };
+    let subjects = subjects(&mut tx, &row, &rule, attribute, now).await?;
     let digests: Vec<_> =
         subjects.iter().flat_map(|subject| override_digests(&rule.rule, subject)).collect();
     let overrides = tx.overrides().for_subjects(row.tenant_id, row.id, &digests).await?;
@@ -107,15 +117,23 @@ async fn subjects(
     tx: &mut Tx,
     row: &RuleRow,
     rule: &ActiveRule,
+    attribute: Option<(String, String)>,
     now: Timestamp,
 ) -> Result<Vec<Subject>, ControlError> {
     if rule.rule.count_by().is_empty() {
         return Ok(vec![Subject::new()]);
     }
+    // A customer is the only subject with its name, unless the rule counts by other attributes too.
+    if let (Some((name, customer)), [counted]) = (&attribute, rule.rule.count_by()) {
+        let is_its = counted.attribute == *name;
+        let own = Subject::from([(name.clone(), customer.clone())]);
+        return Ok(Some(own).filter(|_| is_its).into_iter().collect());
+    }
     let filter = TopFilter {
         tenant_id: row.tenant_id,
         rule_id: Some(row.id),
         namespaces: None,
+        attribute,
         from: now.plus_ms(-LOOK_BACK_MS),
         to: now.plus_ms(SKETCH_MS),
         most_asked_first: true,

@@ -83,8 +83,9 @@ async fn evaluate(
     drop(tx);
     let findings = match &alert.condition {
         _ if !alert.enabled => Vec::new(),
-        Condition::Quota { rule_id, thresholds_percent } => {
-            quota::findings(control, &alert, *rule_id, thresholds_percent).await?
+        Condition::Quota { rule_id, customer, thresholds_percent } => {
+            let watched = (*rule_id, customer.as_deref());
+            quota::findings(control, &alert, watched, thresholds_percent).await?
         }
         Condition::DenialShare { .. } => share::findings(control, &alert).await?,
     };

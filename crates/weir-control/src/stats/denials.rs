@@ -3,9 +3,11 @@
 use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
+use weir_domain::id::TenantId;
 use weir_http::json::Json;
 use weir_http::params::Query;
-use weir_store::{DENIALS_DAYS, DENIALS_PER_SECOND, DenialFilter, DenialRow};
+use weir_http::problem::Problem;
+use weir_store::{DENIALS_DAYS, DENIALS_PER_SECOND, DenialFilter, DenialRow, Tx};
 use weir_wire::stats::{DenialEntry, Denials};
 
 use crate::actor::{By, InNamespaces, Viewer};
@@ -30,6 +32,9 @@ pub(crate) struct DenialsQuery {
     rule_id: Option<String>,
     /// Only checks of this namespace.
     namespace: Option<String>,
+    /// Only checks of this customer, denied by a rule that counts by the customer attribute: its value as the rule counts it.
+    #[param(max_length = 512)]
+    customer: Option<String>,
 }
 
 /// The time for which the log is retained.
@@ -52,12 +57,17 @@ pub(crate) async fn list(
         &tenant_id.to_string(),
         query.rule_id.as_deref().unwrap_or("*"),
         &format!("{namespaces:?}"),
+        &format!("{:?}", query.customer),
     ];
     let list = List::new(&of, ListQuery { limit: query.limit, cursor: query.cursor })?;
     let rule_id = parse_rule(query.rule_id)?;
     let page = list.page(|key: String| key.parse().ok())?;
-    let filter = DenialFilter { rule_id, namespaces, ..DenialFilter::of(tenant_id) };
     let mut tx = control.reading("stats.denials", &caller).await?;
+    let attribute = match query.customer {
+        Some(customer) => Some((customer_attribute(&mut tx, tenant_id).await?, customer)),
+        None => None,
+    };
+    let filter = DenialFilter { rule_id, namespaces, attribute, ..DenialFilter::of(tenant_id) };
     let counted = tx.denials().list(&filter, &page).await?;
     let page = list.answer(counted.counts, |row| row.id.to_string(), entry);
     Ok(Json(Denials {
@@ -67,6 +77,14 @@ pub(crate) async fn list(
         retention_s: RETAINED_S,
         as_of: counted.as_of.into(),
     }))
+}
+
+/// The attribute that names the customers of the tenant.
+async fn customer_attribute(tx: &mut Tx, tenant_id: TenantId) -> Result<String, ControlError> {
+    let tenant = tx.tenants().find(tenant_id).await?.ok_or_else(Problem::not_found)?;
+    let missing =
+        || Problem::invalid_field("customer", "needs the `customer_attribute` of the tenant");
+    Ok(tenant.customer_attribute.ok_or_else(missing)?)
 }
 
 /// A denied check in JSON.

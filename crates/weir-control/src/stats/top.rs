@@ -116,6 +116,7 @@ async fn subjects(
         tenant_id: caller.tenant_id,
         rule_id: parse_rule(query.rule_id)?,
         namespaces: caller.namespaces.filter(namespace)?,
+        attribute: None,
         from,
         to,
         most_asked_first: query.order == Some(TopOrder::Checks),

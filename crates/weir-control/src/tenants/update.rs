@@ -47,11 +47,18 @@ pub(crate) async fn update(
     let mut change = control.change("tenants.update", caller, once).await?;
     let tenant_id = change.caller.tenant_id;
     let before = change.tx.tenants().find(tenant_id).await?.ok_or_else(Problem::not_found)?;
-    if customer_attribute.is_some_and(|new| new != before.customer_attribute.as_deref())
-        && change.tx.plans().count(tenant_id).await? > 0
-    {
-        let detail = "the tenant has plans, whose customers the attribute names; delete them first";
-        return Err(Problem::new(ErrorCode::Conflict, detail).into());
+    if customer_attribute.is_some_and(|new| new != before.customer_attribute.as_deref()) {
+        let users = if change.tx.plans().count(tenant_id).await? > 0 {
+            Some("plans")
+        } else {
+            change.tx.alerts().name_customers(tenant_id).await?.then_some("alerts")
+        };
+        if let Some(users) = users {
+            let detail = format!(
+                "the tenant has {users}, whose customers the attribute names; delete them first"
+            );
+            return Err(Problem::new(ErrorCode::Conflict, detail).into());
+        }
     }
     let enforced = enforcement.map(Enforcement::is_on);
     let tenants_table = change.tx.tenants();

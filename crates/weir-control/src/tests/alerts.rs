@@ -83,6 +83,46 @@ pub(super) async fn evaluate_and_deliver(plane: &Plane) {
 }
 
 #[tokio::test]
+async fn alert_of_a_customer_announces_its_quotas_alone() {
+    let plane = Plane::start_behind(BEHIND_MS).await;
+    plane.limiter_up().await;
+    let ada = plane.member("ada@example.com").await;
+    let receiver = Receiver::start().await;
+    let webhook = webhook(&plane, &ada, &receiver).await;
+    let rule = quota_rule(&plane, &ada, &["user"]).await;
+    let mut body = json!({ "name": "u-1", "webhook_id": webhook, "kind": "quota", "rule_id": rule, "customer": "u-1" });
+    let refused = plane.by(&ada, "POST", "alerts").json(&body).send().await;
+    assert_eq!(refused.refused_field(), "customer", "the tenant names no attribute");
+    let set = async |attribute: &str| {
+        let attribute = json!({ "customer_attribute": attribute });
+        plane.by(&ada, "PATCH", "").json(&attribute).send().await
+    };
+    set("org").await.expect(200);
+    let refused = plane.by(&ada, "POST", "alerts").json(&body).send().await;
+    assert_eq!(refused.refused_field(), "customer", "the rule counts by another attribute");
+    set("user").await.expect(200);
+    let alert = plane.by(&ada, "POST", "alerts").json(&body).send().await.expect(201);
+    assert_eq!(alert.body["customer"], "u-1");
+    set("org").await.problem(409, "conflict");
+
+    for user in ["u-1", "u-2"] {
+        for _ in 0..8 {
+            plane.consume(&ada, &rule, user).await;
+        }
+    }
+    // Its counter is read even if the statistics do not have it.
+    busy(&plane, &ada, &rule, &["u-2"]).await;
+    evaluate_and_deliver(&plane).await;
+    assert_eq!(receiver.next().await.json()["data"]["subject"], json!({ "user": "u-1" }));
+    assert_eq!(receiver.count(), 1);
+
+    body["kind"] = json!("denial_share");
+    body["share_percent"] = json!(5);
+    let refused = plane.by(&ada, "POST", "alerts").json(&body).send().await;
+    assert_eq!(refused.refused_field(), "customer");
+}
+
+#[tokio::test]
 async fn subject_is_announced_once_at_each_threshold_of_its_quota() {
     let plane = Plane::start_behind(BEHIND_MS).await;
     plane.limiter_up().await;

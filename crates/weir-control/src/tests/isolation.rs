@@ -81,6 +81,7 @@ pub(super) fn table() -> BTreeMap<&'static str, For> {
         ("counters_reset", For::Members(Editor)),
         ("subjects_inspect", For::Members(Viewer)),
         ("subjects_near_limit", For::Members(Viewer)),
+        ("subjects_near_limit_of_plan", For::Members(Viewer)),
         ("search", For::Members(Viewer)),
         ("subjects_raise", For::Members(Editor)),
         ("subjects_block", For::Members(Editor)),
@@ -263,6 +264,9 @@ fn body(operation: &str, things: &Things) -> Option<Value> {
             "namespace": "default", "count_by": ["user"], "algorithm": "fixed_window", "window_ms": 1000,
         }),
         "test" | "subjects_inspect" => json!({ "attributes": { "user": "u-1" } }),
+        "subjects_near_limit_of_plan" => {
+            json!({ "rule_id": things.rule, "plan": { "id": things.plan, "rules": [] } })
+        }
         "counters_inspect" => json!({ "rule_id": things.rule, "subjects": [{ "user": "u-1" }] }),
         "webhooks_create" | "webhooks_update" => {
             json!({ "name": "w", "url": "http://127.0.0.1:9/" })

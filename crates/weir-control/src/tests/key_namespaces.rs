@@ -122,6 +122,7 @@ fn table() -> BTreeMap<&'static str, Restricted> {
         "test",
         "simulate",
         "rules_suggest",
+        "subjects_near_limit_of_plan",
         "counters_inspect",
         "counters_reset",
         "subjects_raise",

@@ -331,6 +331,10 @@ async fn customers_are_listed_and_their_counts_are_given_by_day_and_rule() {
     assert_eq!(names(&next).await, (vec!["zeta".to_owned()], None));
     assert_eq!(names("customers?order=denied").await.0, ["zeta", "acme"]);
     assert_eq!(names(&format!("customers?query=ac&plan={plan_id}")).await.0, ["acme"]);
+    let listed = get("customers?query=acme").await.expect(200).body;
+    let days = &listed["data"][0]["last_7_days"];
+    assert_eq!((&days[4]["allowed"], &days[5]["allowed"]), (&json!(0), &json!(3)));
+    assert_eq!(days[6], listed["data"][0]["today"]);
     for (field, path) in [
         ("limit", "customers?limit=0"),
         ("plan", "customers?plan=pro"),

@@ -390,6 +390,18 @@ async fn busiest_and_refused_are_listed_with_what_is_uncertain() {
         }
     }
 
+    let of_customer = async |customer: &str| {
+        let path = format!("stats/denials?customer={customer}");
+        plane.by(&ada, "GET", &path).send().await
+    };
+    assert_eq!(of_customer("u-1").await.refused_field(), "customer");
+    let attribute = json!({ "customer_attribute": "user" });
+    plane.by(&ada, "PATCH", "").json(&attribute).send().await.expect(200);
+    for (customer, count) in [("u-1", 3), ("u-2", 0)] {
+        let found = of_customer(customer).await.expect(200);
+        assert_eq!(found.body["data"].as_array().map(Vec::len), Some(count), "{customer}");
+    }
+
     let rules = plane.by(&ada, "GET", "stats/rules").send().await.expect(200);
     assert_eq!(rules.text("/data/0/rule_id"), rule.to_string());
     let denied = rules.body["data"][0]["denied"].as_array().expect("a list");

@@ -54,6 +54,7 @@ pub(super) struct Row {
     pub(super) kind: String,
     pub(super) rule_id: Option<Uuid>,
     pub(super) namespace: Option<String>,
+    pub(super) customer: Option<String>,
     pub(super) thresholds_percent: Vec<i16>,
     pub(super) share_percent: Option<i16>,
     pub(super) window_s: Option<i32>,
@@ -84,6 +85,7 @@ macro_rules! query_alerts {
                 kind,
                 rule_id,
                 namespace,
+                customer,
                 thresholds_percent,
                 share_percent,
                 window_s,
@@ -110,6 +112,7 @@ pub(super) struct Columns {
     pub(super) kind: &'static str,
     pub(super) rule_id: Option<Uuid>,
     pub(super) namespace: Option<String>,
+    pub(super) customer: Option<String>,
     pub(super) thresholds_percent: Vec<i16>,
     pub(super) share_percent: Option<i16>,
     pub(super) window_s: Option<i32>,
@@ -120,9 +123,10 @@ impl Columns {
     pub(super) fn of(condition: &Condition) -> Self {
         let kind = condition.kind();
         match condition {
-            Condition::Quota { rule_id, thresholds_percent } => Self {
+            Condition::Quota { rule_id, customer, thresholds_percent } => Self {
                 kind,
                 rule_id: Some(uuid(rule_id.to_u128())),
+                customer: customer.clone(),
                 thresholds_percent: thresholds_percent.iter().copied().map(i16::from).collect(),
                 ..Self::default()
             },
@@ -171,6 +175,9 @@ pub(super) fn content(
     if !more.is_empty() {
         content["more_webhook_ids"] = json!(more);
     }
+    if let Some(customer) = &columns.customer {
+        content["customer"] = json!(customer);
+    }
     content
 }
 
@@ -215,6 +222,7 @@ fn condition(row: &Row) -> Option<Condition> {
     match row.kind.as_str() {
         "quota" => Some(Condition::Quota {
             rule_id: rule_id?,
+            customer: row.customer.clone(),
             thresholds_percent: row
                 .thresholds_percent
                 .iter()

@@ -36,6 +36,9 @@ pub struct ApplyAlert {
     /// or a stored one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
+    /// `quota`: only the subjects of this customer. The rule must count by the customer attribute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub customer: Option<String>,
     /// `quota`: one to five whole numbers from 1 to 100; default 80, 90, 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(example = json!([80, 90, 100])))]
@@ -65,6 +68,7 @@ impl ApplyAlert {
             kind: body.kind,
             namespace,
             rule,
+            customer: body.customer,
             thresholds_percent: body.thresholds_percent,
             share_percent: body.share_percent,
             window_s: body.window_s,
@@ -89,6 +93,7 @@ impl ApplyAlert {
             kind: self.kind,
             rule_id: rule_id.map(|id| id.to_string()),
             namespace: self.namespace.clone().filter(|_| self.rule.is_none()),
+            customer: self.customer.clone(),
             thresholds_percent: self.thresholds_percent.clone(),
             share_percent: self.share_percent,
             window_s: self.window_s,

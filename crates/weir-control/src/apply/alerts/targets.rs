@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use weir_domain::alert::{Condition, Watched, watchable};
+use weir_domain::alert::{Condition, Watched, counts_customers, watchable};
 use weir_domain::id::{RuleId, WebhookId};
 use weir_store::{AlertRow, Page, RuleFilter, RuleRow, WebhookRow};
 use weir_wire::alerts::{AlertBody, AlertKind};
@@ -19,6 +19,7 @@ use crate::webhooks::create::WEBHOOKS_MAX;
 pub(super) struct Targets {
     webhooks: Vec<WebhookRow>,
     rules: Vec<RuleRow>,
+    customer_attribute: Option<String>,
 }
 
 impl Targets {
@@ -38,7 +39,9 @@ impl Targets {
         let page = Page { limit: u32::try_from(ids.len()).unwrap_or(u32::MAX).max(1), after: None };
         let filter = RuleFilter { ids: Some(ids.into_iter().collect()), ..RuleFilter::default() };
         rules.extend(change.tx.rules().list(tenant_id, &filter, &page).await?.items);
-        Ok(Self { webhooks, rules })
+        let tenant = change.tx.tenants().find(tenant_id).await?;
+        let customer_attribute = tenant.and_then(|tenant| tenant.customer_attribute);
+        Ok(Self { webhooks, rules, customer_attribute })
     }
 
     /// The alert with the ids of its webhooks and rule, or all problems of its fields.
@@ -47,8 +50,12 @@ impl Targets {
             wanted.webhooks.iter().map(|text| self.webhook(text)).collect();
         let rule_id = wanted.rule().map(|name| self.rule(&name, wanted.kind)).transpose();
         let condition = wanted.condition(rule_id.as_ref().ok().copied().flatten());
+        let customer = match (&wanted.customer, &rule_id) {
+            (Some(_), Ok(Some(id))) => self.counts_customers(*id),
+            _ => Ok(()),
+        };
         match (webhook_ids, rule_id, condition) {
-            (Ok(webhook_ids), Ok(_), Ok(condition)) => Ok(CheckedAlert {
+            (Ok(webhook_ids), Ok(_), Ok(condition)) if customer.is_ok() => Ok(CheckedAlert {
                 name: wanted.name.clone(),
                 webhook_ids,
                 enabled: wanted.enabled,
@@ -58,8 +65,10 @@ impl Targets {
                 let problem = |field, reason| FieldProblem::new(field, reason);
                 let of_webhook = webhook_ids.err().map(|reason| problem("webhooks", reason));
                 let of_rule = rule_id.err().map(|reason| problem("rule", reason));
+                let of_customer = customer.err().map(|reason| problem("customer", reason));
                 let fields = condition.err().into_iter().flatten();
-                Err(of_webhook.into_iter().chain(of_rule).chain(fields).collect())
+                let named = of_webhook.into_iter().chain(of_rule).chain(of_customer);
+                Err(named.chain(fields).collect())
             }
         }
     }
@@ -100,6 +109,14 @@ impl Targets {
             watchable(&checked.rule)?;
         }
         Ok(row.id)
+    }
+
+    /// Refuses a rule that counts no customers.
+    fn counts_customers(&self, id: RuleId) -> Result<(), String> {
+        let attribute = self.customer_attribute.as_deref();
+        let mut rows = self.rules.iter().filter(|row| row.id == id);
+        let checked = rows.next().and_then(|row| CheckedRule::stored(row).ok());
+        checked.map_or(Ok(()), |checked| Ok(counts_customers(&checked.rule, attribute)?))
     }
 
     /// The name of a webhook, with its id if another one has the same name.

@@ -58,6 +58,7 @@ pub(crate) async fn subjects(
         tenant_id,
         rule_id: filter.ids.as_ref().and_then(|ids| ids.first().copied()),
         namespaces: filter.namespaces.clone(),
+        attribute: None,
         from,
         to: now.plus_ms(SKETCH_MS),
         most_asked_first: true,
