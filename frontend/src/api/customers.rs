@@ -32,7 +32,7 @@ impl Api {
         search: &CustomerSearch,
         cursor: Option<&str>,
     ) -> Answer<Page<CustomerEntry>> {
-        let path = format!("/tenants/{tenant}/customers?limit=200");
+        let path = format!("/tenants/{tenant}/customers?limit=50&used=true");
         let parameters = [
             ("query", search.prefix.as_str()),
             ("plan", &search.plan),

@@ -102,6 +102,12 @@ impl Api {
         self.read(format!("/tenants/{tenant}/stats/denials/{id}"))
     }
 
+    /// The most recent denials of a customer.
+    pub fn denials_of_customer(self, tenant: &str, customer: &str) -> Answer<Denials> {
+        let customer = browser::encode_component(customer);
+        self.read(format!("/tenants/{tenant}/stats/denials?limit=100&customer={customer}"))
+    }
+
     /// The most recent denials of one rule or of all, and of one namespace or of all (an empty text).
     /// `cursor` continues an earlier page.
     pub fn denials(

@@ -4,7 +4,8 @@ use gloo_net::http::Method;
 use weir_wire::overrides::OverrideAnswer;
 use weir_wire::search::SearchAnswer;
 use weir_wire::subjects::{
-    AllowOrBlockBody, InspectSubjectAnswer, InspectSubjectBody, NearLimitAnswer, RaiseSubjectBody,
+    AllowOrBlockBody, InspectSubjectAnswer, InspectSubjectBody, NearLimitAnswer, PlanNearLimitBody,
+    RaiseSubjectBody,
 };
 
 use super::request::{Call, with_parameters};
@@ -32,6 +33,16 @@ impl Api {
     ) -> Answer<NearLimitAnswer> {
         let path = format!("/tenants/{tenant}/subjects/near-limit?percent={percent}");
         self.read(with_parameters(path, [("rule_id", rule), ("namespace", namespace)]))
+    }
+
+    /// The customers that have used most of the limits that a changed plan would give them.
+    pub fn near_limit_of_plan(
+        self,
+        tenant: &str,
+        body: &PlanNearLimitBody,
+    ) -> Answer<NearLimitAnswer> {
+        let path = format!("/tenants/{tenant}/subjects/near-limit");
+        self.call(Call::new(Method::POST, path).body(body))
     }
 
     /// Searches subjects, rules, overrides, alerts, webhooks, members, keys and audit entries.

@@ -20,8 +20,10 @@ pub fn sentence(alert: &AlertBody, rule: Option<&str>) -> String {
     match alert.kind {
         AlertKind::Quota => {
             let thresholds = alert.thresholds_percent.clone().unwrap_or_default();
+            let customer = alert.customer.as_ref();
+            let of = customer.map(|name| format!(" of customer {name}")).unwrap_or_default();
             format!(
-                "Fires when a subject of {rule} reaches {} of its quota, once per period.",
+                "Fires when a subject{of} of {rule} reaches {} of its quota, once per period.",
                 percents(&thresholds)
             )
         }
@@ -100,6 +102,7 @@ mod tests {
             kind,
             rule_id: None,
             namespace: None,
+            customer: None,
             thresholds_percent: Some(vec![80, 90, 100]),
             share_percent: Some(20),
             window_s: Some(300),
@@ -112,6 +115,10 @@ mod tests {
         assert_eq!(
             sentence(&alert(AlertKind::Quota), Some("api/monthly")),
             "Fires when a subject of api/monthly reaches 80, 90 or 100% of its quota, once per period."
+        );
+        let of_acme = AlertBody { customer: Some("acme".into()), ..alert(AlertKind::Quota) };
+        assert!(
+            sentence(&of_acme, Some("api/monthly")).contains("of customer acme of api/monthly")
         );
         let share = alert(AlertKind::DenialShare);
         let text = sentence(&share, None);

@@ -44,6 +44,7 @@ struct PageData {
     webhooks: Vec<Webhook>,
     rules: RuleOptions,
     quotas: RuleOptions,
+    customer_attribute: Option<String>,
 }
 
 #[component]
@@ -153,10 +154,11 @@ fn Content(data: PageData, state: AlertsState) -> impl IntoView {
         }
         .into_any();
     }
-    let PageData { alerts, webhooks, rules, quotas } = data;
+    let PageData { alerts, webhooks, rules, quotas, customer_attribute } = data;
     let rules = AlertTargets {
         all: rule_options::known_rules(rules, RuleSelection::default()),
         quotas: rule_options::known_rules(quotas, RuleSelection::with(RuleFeature::Quota)),
+        customer_attribute: StoredValue::new(customer_attribute),
     };
     let form_webhooks = webhooks.clone();
     let title = move || match state.editing.get() {
@@ -178,11 +180,12 @@ fn Content(data: PageData, state: AlertsState) -> impl IntoView {
 
 async fn page_data(api: Api, tenant: &str) -> Result<PageData, Problem> {
     let having = [RuleFeature::Anything, RuleFeature::Quota].map(RuleSelection::with);
-    let (alerts, webhooks, all, quotas) = futures_util::future::join4(
+    let (alerts, webhooks, all, quotas, settings) = futures_util::future::join5(
         api.alerts(tenant),
         api.webhooks(tenant),
         api.search_rules(tenant, &having[0], ""),
         api.search_rules(tenant, &having[1], ""),
+        api.tenant(tenant),
     )
     .await;
     let (alerts, all, quotas) = (alerts?, all?, quotas?);
@@ -196,5 +199,6 @@ async fn page_data(api: Api, tenant: &str) -> Result<PageData, Problem> {
         webhooks: webhooks?,
         quotas: RuleOptions { first: quotas, named: named.clone() },
         rules: RuleOptions { first: all, named },
+        customer_attribute: settings?.customer_attribute,
     })
 }

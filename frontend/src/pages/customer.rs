@@ -26,7 +26,8 @@ use crate::model::subject;
 use crate::pages::customer_attribute::{NoCustomerAttribute, PlansOfCustomers, plans_of_customers};
 use crate::pages::customers::Assign;
 use crate::pages::shell::TenantId;
-use crate::pages::traffic::Tile;
+use crate::pages::subject_actions::{SubjectActions, SubjectQuestion};
+use crate::pages::traffic::{DenialGroups, Tile};
 use assignments::Assignments;
 use usage::Usage;
 use view::show_view;
@@ -103,6 +104,22 @@ fn Body(title: String, customer: StoredValue<String>, found: PlansOfCustomers) -
                 <Assignments answer plans changed=done />
                 <Usage usage days customer />
             }
+        })}
+        <Denials customer />
+    }
+}
+
+/// The latest denials by rules that count by the customer attribute.
+#[component]
+fn Denials(customer: StoredValue<String>) -> impl IntoView {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let denials = fetch_data(move || api.denials_of_customer(&tenant.get(), &customer.get_value()));
+    let actions = SubjectActions::new(Callback::new(move |()| denials.refetch()));
+    view! {
+        <SubjectQuestion actions />
+        {show_latest_shaped(denials, Skeleton::Table, move |denials| {
+            let denials = Signal::derive(move || denials.with(|denials| denials.data.clone()));
+            view! { <DenialGroups denials actions /> }
         })}
     }
 }

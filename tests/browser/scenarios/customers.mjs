@@ -13,7 +13,7 @@ await api("POST", `${tenant}/rules`, { namespace: "api", name: "requests", count
 await api("POST", `${tenant}/rules`, { namespace: "api", name: "exports", count_by: ["org", "user"], limits: log(50) }, owner);
 const { secret } = await api("POST", `${tenant}/keys`, { name: "k", scopes: ["check"] }, owner);
 
-// More than the 200 customers of a page.
+// More than the 50 customers of a page.
 const MANY = Array.from({ length: 230 }, (_, at) => `c-${String(at).padStart(3, "0")}`);
 const ODD = "50%41/ü\\ ~";
 
@@ -107,9 +107,7 @@ async function importMany(page, shoot) {
     await page.getByText("230 assignments ready to import.").waitFor();
     await submit.click();
     await page.getByText("Imported 230 assignments").waitFor();
-    await page.getByText("200 customers; more are not loaded yet").waitFor();
-    await page.getByRole("button", { name: "Load more" }).click();
-    await page.getByText("231 customers", { exact: true }).waitFor();
+    await loadAll(page, 231);
 }
 
 /** Checks at both gates: every customer once, and acme beyond the limit of its plan. */
@@ -123,20 +121,28 @@ async function traffic() {
         const checks = customers.map(({ today }) => today.allowed + today.denied);
         return checks.reduce((sum, count) => sum + count) === MANY.length + 8;
     });
+    await eventually("the denials are in the log", async () => {
+        const { data } = await api("GET", `${tenant}/stats/denials?customer=acme`, undefined, owner);
+        return data.length === 3;
+    });
 }
 
 /** The table has the numbers of the API. */
 async function numbers(page, shoot) {
     await page.reload();
     await row(page, "acme").waitFor();
-    assert.deepEqual(await cells(row(page, "acme")), ["acme", "pro", "5", "3", "5"]);
+    assert.deepEqual(await cells(row(page, "acme")), ["acme", "pro", "100%requests", "5", "3", "5", ""]);
+    await row(page, "acme").getByRole("img", { name: "8 checks in 7 days, 3 denied" }).waitFor();
     await shoot("customers");
     await page.getByRole("button", { name: "View of Customers" }).click();
     const text = await downloaded(page, () => page.getByRole("menuitem", { name: /^Export CSV/ }).click());
-    const expected = (await all()).map(({ customer, plan, today }) =>
-        [customer, plan.name, today.allowed, today.denied, today.units].join(","),
-    );
-    const head = "Customer,Plan,Allowed today,Denied today,Units today";
+    const expected = (await all()).map(({ customer, plan, today, last_7_days, most_used }) => {
+        const { limit, remaining } = most_used.limit;
+        const used = `${Math.floor(((limit - remaining) * 100) / limit)}%`;
+        const checks = last_7_days.reduce((sum, day) => sum + day.allowed + day.denied, 0);
+        return [customer, plan.name, used, today.allowed, today.denied, today.units, checks].join(",");
+    });
+    const head = "Customer,Plan,Most used,Allowed today,Denied today,Units today,Last 7 days";
     assert.deepEqual(text.trimEnd().split("\r\n"), [head, ...expected]);
 }
 
@@ -179,6 +185,8 @@ async function oneCustomer(page, shoot) {
         const { allowed, denied, units } = of(name);
         assert.deepEqual(await cells(rules.getByRole("row", { name: `api / ${name}` })), [`api / ${name}`, allowed, denied, units].map(String));
     }
+    const denials = page.getByRole("region", { name: "Latest denials" });
+    assert.equal(await denials.getByRole("row", { name: /org acme.*requests/ }).getByRole("cell").nth(3).textContent(), "3");
     await shoot("customer");
     const text = await downloaded(page, () => page.getByRole("button", { name: "Export CSV" }).click());
     const lines = text.trimEnd().split("\r\n");
@@ -222,7 +230,7 @@ async function links(page) {
     await page.getByRole("navigation", { name: "Pages", exact: true }).getByRole("link", { name: "Plans" }).click();
     await page.getByRole("link", { name: "115 customers on pro" }).click();
     await heading(page, "Customers");
-    await page.getByText("115 customers", { exact: true }).waitFor();
+    await loadAll(page, 115);
     assert.equal(await page.getByLabel("Plan", { exact: true }).locator("option:checked").textContent(), "pro");
 }
 
@@ -257,12 +265,21 @@ async function viewer() {
     });
 }
 
+/** Loads page after page of the list. */
+async function loadAll(page, total) {
+    for (let shown = 50; shown < total; shown += 50) {
+        await page.getByText(`${shown} customers; more are not loaded yet`).waitFor();
+        await page.getByRole("button", { name: "Load more" }).click();
+    }
+    await page.getByText(`${total} customers`, { exact: true }).waitFor();
+}
+
 /** All customers, page by page. */
 async function all() {
     const customers = [];
     let cursor = "";
     do {
-        const page = await api("GET", `${tenant}/customers?limit=100${cursor}`, undefined, owner);
+        const page = await api("GET", `${tenant}/customers?limit=50&used=true${cursor}`, undefined, owner);
         customers.push(...page.data);
         cursor = page.next_cursor ? `&cursor=${page.next_cursor}` : "";
     } while (cursor);

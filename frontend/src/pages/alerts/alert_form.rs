@@ -30,6 +30,8 @@ struct FormInput {
     kind: RwSignal<AlertKind>,
     /// The rule of a quota alert; empty if none is chosen.
     rule_id: RwSignal<String>,
+    /// The customer of a quota alert; empty for all.
+    customer: RwSignal<String>,
     /// The scope of a denial rate: empty, `n:` and a namespace, or `r:` and a rule.
     of: RwSignal<String>,
     thresholds: RwSignal<String>,
@@ -38,8 +40,15 @@ struct FormInput {
     checks_min: RwSignal<String>,
 }
 
-const FIELDS: &[&str] =
-    &["name", "webhook_ids", "rule_id", "thresholds_percent", "share_percent", "checks_min"];
+const FIELDS: &[&str] = &[
+    "name",
+    "webhook_ids",
+    "rule_id",
+    "customer",
+    "thresholds_percent",
+    "share_percent",
+    "checks_min",
+];
 
 #[component]
 pub(super) fn AlertForm(
@@ -153,6 +162,8 @@ fn fields(
         of.strip_prefix("n:").filter(|_| !known).map(namespace_option)
     }));
     let (rule_problem, thresholds_problem) = (problem("rule_id"), problem("thresholds_percent"));
+    let customer_problem = problem("customer");
+    let has_customers = rules.customer_attribute.with_value(Option::is_some);
     let (share_problem, checks_problem) = (problem("share_percent"), problem("checks_min"));
     move || {
         match input.kind.get() {
@@ -162,6 +173,9 @@ fn fields(
         }
         AlertKind::Quota => view! {
             <RulePicker label="Rule with a quota" rules=rules.quotas value=input.rule_id.into() options=by_id problem=rule_problem />
+            {has_customers.then(|| view! {
+                <TextField label="Customer" value=input.customer problem=customer_problem hint="Empty: all" />
+            })}
             <TextField
                 label="Percent of the quota"
                 value=input.thresholds
@@ -225,6 +239,7 @@ impl FormInput {
             enabled: RwSignal::new(alert.is_none_or(|alert| alert.enabled)),
             kind: RwSignal::new(alert.map_or(AlertKind::DenialShare, |alert| alert.kind)),
             rule_id: RwSignal::new(first(rule.or(quota.as_ref()))),
+            customer: RwSignal::new(first(alert.and_then(|alert| alert.customer.as_ref()))),
             of: RwSignal::new(of.unwrap_or_default()),
             thresholds: RwSignal::new(thresholds.unwrap_or_else(|| "80, 90, 100".to_owned())),
             share: RwSignal::new(share.to_string()),
@@ -242,6 +257,7 @@ impl FormInput {
             kind: self.kind.get(),
             rule_id: None,
             namespace: None,
+            customer: None,
             thresholds_percent: None,
             share_percent: None,
             window_s: None,
@@ -250,6 +266,7 @@ impl FormInput {
         match body.kind {
             AlertKind::Quota => {
                 body.rule_id = Some(self.rule_id.get()).filter(|id| !id.is_empty());
+                body.customer = Some(self.customer.get()).filter(|name| !name.is_empty());
                 body.thresholds_percent = Some(self.thresholds.with(|text| numbers(text)));
             }
             AlertKind::DenialShare => {

@@ -15,6 +15,8 @@ pub(super) struct AlertTargets {
     pub(super) all: Rules,
     /// Rules with a quota.
     pub(super) quotas: Rules,
+    /// The attribute that names the tenant's customers.
+    pub(super) customer_attribute: StoredValue<Option<String>>,
 }
 
 /// The state of the page; cheap to copy.

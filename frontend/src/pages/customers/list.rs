@@ -2,11 +2,12 @@
 
 use leptos::prelude::*;
 use leptos_router::components::A;
-use weir_wire::customers::CustomerEntry;
+use weir_wire::customers::{CustomerCounts, CustomerEntry};
 use weir_wire::page::Page;
 use weir_wire::plans::PlanAnswer;
 
 use crate::api::{Api, CustomerSearch};
+use crate::charts::spark::{HEIGHT, WIDTH, spark};
 use crate::components::data_table::{Column, TableOptions, table_in_url};
 use crate::components::feedback::{Empty, Skeleton};
 use crate::components::field::{Binding, Choice, TextField};
@@ -14,7 +15,8 @@ use crate::components::guide_link::GuideLink;
 use crate::components::paged::{Paged, PagedTable};
 use crate::components::remote_data::{fetch_data, show_latest_shaped};
 use crate::components::url_state::url_text;
-use crate::model::number::signed;
+use crate::model::headroom::Headroom;
+use crate::model::number::{grouped, signed};
 use crate::model::{customer, subject};
 use crate::pages::shell::TenantId;
 use crate::pages::subject_link::two_lines;
@@ -88,7 +90,9 @@ pub(super) fn List(
         {show_latest_shaped(first, Skeleton::Table, move |page| {
             view! { <Pages page filter attribute=attribute.get_value() /> }
         })}
-        <p class="note">"Counts of this day of UTC, at most a few seconds old."</p>
+        <p class="note">
+            "Counts of this day of UTC, at most a few seconds old. Most used is the fullest limit now, of up to 20 rules that count by "<b>{attribute.get_value()}</b>" alone."
+        </p>
     }
 }
 
@@ -150,13 +154,75 @@ fn columns() -> Vec<Column<CustomerEntry>> {
             none if none.is_empty() => view! { <span class="muted">"None"</span> }.into_any(),
             plan => two_lines(plan),
         }),
+        Column::new("used", "Most used", |entry: &CustomerEntry| most_used(entry).0)
+            .by_number(|entry| most_used(entry).1)
+            .cell(used_cell),
         Column::number("allowed", "Allowed today", |entry: &CustomerEntry| entry.today.allowed),
         Column::number("denied", "Denied today", |entry: &CustomerEntry| entry.today.denied),
         Column::new("units", "Units today", |entry: &CustomerEntry| entry.today.units.to_string())
             .by_number(|entry| entry.today.units)
             .cell(|entry| signed(entry.today.units).into_any())
             .class("number"),
+        Column::new("trend", "Last 7 days", |entry: &CustomerEntry| checks(entry).to_string())
+            .by_number(|entry| i64::try_from(checks(entry)).unwrap_or(i64::MAX))
+            .cell(trend_cell),
     ]
+}
+
+/// The used share of the fullest limit, as text and in percent; empty and -1 without one.
+fn most_used(entry: &CustomerEntry) -> (String, i64) {
+    let Some(near) = &entry.most_used else { return (String::new(), -1) };
+    let headroom = Headroom::of(&near.limit);
+    match headroom.left {
+        None => ("Unknown".to_owned(), -1),
+        Some(_) => {
+            let percent = headroom.used_percent;
+            (format!("{percent}%"), i64::try_from(percent).unwrap_or(100))
+        }
+    }
+}
+
+fn used_cell(entry: &CustomerEntry) -> AnyView {
+    let Some(near) = &entry.most_used else {
+        return view! { <span class="muted">"No limit"</span> }.into_any();
+    };
+    let (tenant, page) = (expect_context::<TenantId>(), format!("rules/{}", near.rule_id));
+    let rule = near.rule.clone();
+    view! {
+        <div class="spark">
+            <span>{most_used(entry).0}</span>
+            <A href=move || tenant.page(&page)>{rule}</A>
+        </div>
+    }
+    .into_any()
+}
+
+/// The checks of the last days.
+fn checks(entry: &CustomerEntry) -> u64 {
+    entry.last_7_days.iter().map(|day| day.allowed + day.denied).sum()
+}
+
+/// The checks and denials of the last days, as lines.
+fn trend_cell(entry: &CustomerEntry) -> AnyView {
+    let each = |read: fn(&CustomerCounts) -> u64| -> Vec<u64> {
+        entry.last_7_days.iter().map(read).collect()
+    };
+    let (all, denied) = (each(|day| day.allowed + day.denied), each(|day| day.denied));
+    let most = all.iter().copied().max().unwrap_or(0);
+    let text = format!(
+        "{} checks in 7 days, {} denied",
+        grouped(checks(entry)),
+        grouped(denied.iter().sum())
+    );
+    view! {
+        <div class="spark" title=text.clone()>
+            <svg viewBox=format!("0 0 {WIDTH} {HEIGHT}") role="img" aria-label=text.clone()>
+                <path class="checks" d=spark(&all, most) />
+                <path class="denied" d=spark(&denied, most) />
+            </svg>
+        </div>
+    }
+    .into_any()
 }
 
 /// The customer with a link to its page, if an address can contain its name.

@@ -5,14 +5,15 @@ use weir_wire::plans::PlanRule;
 use weir_wire::problem::FieldProblem;
 use weir_wire::rules::{RuleAnswer, RuleBody};
 use weir_wire::simulate::{SimulateAnswer, SimulatedPlan};
+use weir_wire::subjects::{NearLimitAnswer, PlanNearLimitBody};
 
 use crate::api::Api;
 use crate::browser;
-use crate::components::remote_data::RemoteData;
+use crate::components::remote_data::{RemoteData, fetch_data};
 use crate::components::rule_form::{EffectFields, EffectInput};
 use crate::model::field_problem::field_problem;
 use crate::model::labels;
-use crate::pages::replay_summary::{fetch_replay, last_hour, replay_view};
+use crate::pages::replay_summary::{fetch_replay, last_hour, near_limit_view, replay_view};
 use crate::pages::shell::TenantId;
 
 /// The input.
@@ -74,18 +75,28 @@ pub(super) fn PlannedRuleFields(
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let name = planned.name();
     let replay = RwSignal::new(None::<RemoteData<Option<SimulateAnswer>>>);
+    let near = RwSignal::new(None::<RemoteData<NearLimitAnswer>>);
     let replayed = planned.clone();
     let button = plan.filter(|_| planned.rule_id.is_some()).map(|plan| {
         let run = move |_| {
             let Some(entry) = replayed.submit() else { return browser::focus_first_invalid() };
             let plan = SimulatedPlan { id: plan.clone(), rules: vec![entry] };
             let (rule, id) = (replayed.rule.clone(), replayed.rule_id.clone());
+            let has_limits = plan.rules.iter().all(|rule| rule.limits.is_some());
+            let rule_id = id.clone().filter(|_| has_limits);
+            near.set(rule_id.map(|rule_id| {
+                let body = PlanNearLimitBody { rule_id, plan: plan.clone(), percent: None };
+                fetch_data(move || api.near_limit_of_plan(&tenant.get(), &body))
+            }));
             replay.set(Some(fetch_replay(api, tenant, last_hour(rule, id, Some(plan)))));
         };
         view! { <button type="button" class="button" on:click=run aria-label=format!("Replay {name}")>"Replay"</button> }
     });
     let result = move || {
         replay.get().map(|replay| view! { <div class="stack">{move || replay_view(replay)}</div> })
+    };
+    let nearly_denied = move || {
+        near.get().map(|near| view! { <div class="stack">{move || near_limit_view(near)}</div> })
     };
     let PlannedRule { rule, input, .. } = planned;
     let of_limits = |problem: &FieldProblem| problem.field.starts_with("limits");
@@ -113,6 +124,7 @@ pub(super) fn PlannedRuleFields(
             <EffectFields input />
             {button}
             {result}
+            {nearly_denied}
         </div>
     }
 }
