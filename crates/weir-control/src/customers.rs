@@ -43,7 +43,7 @@ const USED_LIMIT_MAX: u32 = 50;
 /// The most rules whose counters such a list reads.
 const USED_RULES_MAX: u32 = 20;
 /// The days whose counts a list has.
-const LISTED_DAYS: usize = 7;
+const LISTED_DAYS: u8 = 7;
 
 /// The customers to list.
 #[derive(Debug, Clone, Default, Deserialize, IntoParams)]
@@ -161,7 +161,7 @@ async fn add_days(
     items: &mut [CustomerEntry],
     today: i32,
 ) -> Result<(), ControlError> {
-    let first = today - LISTED_DAYS as i32 + 1;
+    let first = today - i32::from(LISTED_DAYS) + 1;
     let names: Vec<_> = items.iter().map(|item| item.customer.clone()).collect();
     let rows = tx.customer_days().by_day(tenant_id, &names, [first, today]).await?;
     let places: HashMap<_, _> = names.into_iter().zip(0_usize..).collect();
@@ -303,7 +303,7 @@ fn entry(row: CustomerRow) -> CustomerEntry {
         customer: row.customer,
         plan: row.plan.map(|(id, name)| PlanName { id: id.to_string(), name }),
         today: counts(row.counts),
-        last_7_days: vec![CustomerCounts::default(); LISTED_DAYS],
+        last_7_days: vec![CustomerCounts::default(); LISTED_DAYS.into()],
         most_used: None,
     }
 }

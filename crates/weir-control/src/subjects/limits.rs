@@ -149,11 +149,12 @@ async fn overrides(
 
 /// Problems of the rule, which a request names by its id.
 fn of_rule_id(problems: Vec<FieldProblem>) -> Vec<FieldProblem> {
-    let named = |problem: FieldProblem| match problem.field.starts_with("rule.") {
-        true => {
-            FieldProblem::new("rule_id", "must count by the `customer_attribute` of the tenant")
+    let named = |problem: FieldProblem| {
+        if problem.field.starts_with("rule.") {
+            let reason = "must count by the `customer_attribute` of the tenant";
+            return FieldProblem::new("rule_id", reason);
         }
-        false => problem,
+        problem
     };
     problems.into_iter().map(named).collect()
 }
