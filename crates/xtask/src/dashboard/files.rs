@@ -194,8 +194,8 @@ fn copy_into(file: &Path, base: &Path, folder: &Path) -> Result<()> {
 const FIRST_BYTES_MAX: u64 = 368_640;
 /// The most bytes of each file that is fetched later: 120 KiB.
 const PART_BYTES_MAX: u64 = 122_880;
-/// The most bytes of the first page and all parts: 1,330 KiB.
-const ALL_BYTES_MAX: u64 = 1_361_920;
+/// The most bytes of the first page and all parts: 1,345 KiB.
+const ALL_BYTES_MAX: u64 = 1_377_280;
 /// How the names of the parts begin that are fetched later.
 const PART: &str = "part";
 /// The name of parts that groups of pages share.
