@@ -148,7 +148,7 @@ fn subject(query: &str) -> Option<Entry> {
 /// The distance of a subject that only the text names: after all that is known.
 const GUESS_RANK: u32 = 100;
 const SEARCHED_CHARS: usize = 2;
-const MAX_RESULTS: usize = 30;
+const MAX_RESULTS: usize = 40;
 
 #[cfg(test)]
 mod tests {
