@@ -84,6 +84,9 @@ pub fn near_limit_view(near: RemoteData<NearLimitAnswer>) -> AnyView {
         RemoteState::Failed(problem) => {
             view! { <p class="muted" role="status">"Customers near the new limits are unknown. "{labels::capital(&problem.detail)}"."</p> }.into_any()
         }
+        RemoteState::Ready(answer) if answer.inspected == 0 => {
+            view! { <p class="muted" role="status">"No customer of this plan was counted by this rule in the last hour."</p> }.into_any()
+        }
         RemoteState::Ready(answer) => {
             let many = answer.data.len();
             let of = quantity(

@@ -73,6 +73,7 @@ async function edit(page, shoot) {
     await form.getByRole("group", { name: "api / requests" }).getByRole("textbox", { name: "Limit" }).fill("6000");
     await form.getByRole("button", { name: "Replay api / requests" }).press("Enter");
     await form.getByText("No checks have been recorded in this namespace yet.").waitFor();
+    await form.getByText("No customer of this plan was counted by this rule in the last hour.").waitFor();
     await form.getByRole("button", { name: "Remove api / exports" }).click();
     await form.getByText("The new limits apply to 1 customer at once.").waitFor();
     await form.getByLabel("Keep present customers on revision 1").check();
