@@ -5,6 +5,8 @@ use weir_domain::names;
 use weir_http::problem::Problem;
 use weir_wire::bounds::FILTER_CHARS_MAX;
 
+use crate::state::ControlState;
+
 /// An e-mail address in its normal form.
 pub(crate) fn email(text: &str) -> Result<EmailAddress, Problem> {
     EmailAddress::parse(text).map_err(|reason| Problem::invalid_field("email", reason))
@@ -20,6 +22,22 @@ pub(crate) fn namespace_filter(namespace: Option<String>) -> Result<Option<Strin
     match namespace.as_deref().filter(|name| !name.is_empty()).map(names::namespace) {
         Some(Err(reason)) => Err(Problem::invalid_field("namespace", reason)),
         _ => Ok(namespace),
+    }
+}
+
+/// Checks that a region of a filter is registered. An empty one stands for gates without a region.
+pub(crate) fn region_filter(
+    control: &ControlState,
+    region: Option<String>,
+) -> Result<Option<String>, Problem> {
+    let known = control.regions.names();
+    match region {
+        Some(name) if !name.is_empty() && !known.contains(&name) => {
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            let reason = format!("must be the name of a region; there are: {known}");
+            Err(Problem::invalid_field("region", reason))
+        }
+        region => Ok(region),
     }
 }
 

@@ -6,26 +6,56 @@ mod without_redis;
 use std::time::Duration;
 
 use axum::extract::State;
+use serde::Deserialize;
+use utoipa::IntoParams;
 use weir_http::json::Json;
+use weir_http::params::Query;
 use weir_http::problem::Problem;
 use weir_store::{GateLoad as Load, GateRow, MemberRole};
 use weir_wire::replicas::{GateLoad, Replica, Replicas};
 
 use crate::actor::{By, InNamespaces, Viewer};
 use crate::error::ControlError;
+use crate::names;
 use crate::state::ControlState;
 
 /// The longest time without a report after which a gate counts as live. A gate reports every few seconds.
 pub(crate) const LIVE_WITHIN: Duration = Duration::from_secs(15);
 
+/// The gates of a list.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ReplicasQuery {
+    /// Only gates of this region; empty: gates without a region.
+    region: Option<String>,
+}
+
+impl ReplicasQuery {
+    /// Returns a condition for the gates of the list.
+    pub(crate) fn filter(
+        self,
+        control: &ControlState,
+    ) -> Result<impl Fn(&GateRow) -> bool, Problem> {
+        let region = names::region_filter(control, self.region)?;
+        let of = |gate: &GateRow, name: &str| gate.region.as_deref().unwrap_or_default() == name;
+        Ok(move |gate: &GateRow| region.as_deref().is_none_or(|name| of(gate, name)))
+    }
+}
+
 /// The version of the rulebook that each gate serves. Operators also see what each gate does.
 #[utoipa::path(get, path = "/tenants/{tenant}/replicas", operation_id = "replicas_list", tag = "replicas",
-    params(("tenant" = String, Path, description = "`tenant_…`")),
-    responses((status = 200, description = "The running gates", body = Replicas)))]
+    params(("tenant" = String, Path, description = "`tenant_…`"), ReplicasQuery),
+    responses(
+        (status = 200, description = "The running gates", body = Replicas),
+        (status = 422, description = "No region has this name"),
+    ))]
 pub(crate) async fn list(
     State(control): State<ControlState>,
     By { caller, .. }: By<InNamespaces<Viewer>>,
+    Query(query): Query<ReplicasQuery>,
 ) -> Result<Json<Replicas>, ControlError> {
+    let is_listed = query.filter(&control)?;
     let mut tx = control.reading("replicas.list", &caller).await?;
     let tenant = tx.tenants().find(caller.tenant_id).await?.ok_or_else(Problem::not_found)?;
     let rulebook_version = tx.rulebook().version().await?.number;
@@ -38,9 +68,10 @@ pub(crate) async fn list(
         gate.load = gate.load.filter(|_| caller.operator);
         gate
     };
-    let data = gates.into_iter().map(shown).collect();
+    let data = gates.into_iter().filter(is_listed).map(shown).collect();
     let tenant_version = tenant.version;
-    Ok(Json(Replicas { rulebook_version, tenant_version, data, without_redis }))
+    let regions = control.regions.names();
+    Ok(Json(Replicas { rulebook_version, tenant_version, data, regions, without_redis }))
 }
 
 /// A gate in JSON.

@@ -67,6 +67,12 @@ impl RegionLinks {
         Some(linked.as_ref()?.iter().map(|linked| linked.link.clone()).collect())
     }
 
+    /// The names of all regions; empty until the registry was read.
+    pub fn names(&self) -> Vec<String> {
+        let linked = self.linked();
+        linked.iter().flatten().map(|linked| linked.link.region.to_string()).collect()
+    }
+
     /// Announces a version of the rulebook to all regions. A region that does not answer finds it with its next poll.
     pub fn announce(&self, version: u64) {
         for RegionLink { link, .. } in self.all().unwrap_or_default() {

@@ -291,8 +291,12 @@ pub fn start_gate(
     if let Some(settings) = settings.decisions {
         export_decisions(&state, settings, running);
     }
-    let recorder_settings =
-        RecorderSettings { id, boot_id, state_dir: follower_settings.state_dir.clone() };
+    let recorder_settings = RecorderSettings {
+        id,
+        boot_id,
+        region: follower_settings.region.clone(),
+        state_dir: follower_settings.state_dir.clone(),
+    };
     let recorder = Recorder::new(state.clone(), &store, recorder_settings);
     running.spawn_last("recorder of decisions", recorder.run(running.drained.clone()));
     let keeper = LeaseKeeper::new(state.clone());

@@ -45,6 +45,8 @@ pub struct TallyFilter {
     pub rule_id: Option<RuleId>,
     /// Only decisions in these namespaces.
     pub namespaces: Option<Vec<String>>,
+    /// Only decisions of the gates of this region. An empty one stands for gates without a region.
+    pub region: Option<String>,
 }
 
 /// A range of time and its resolution.
@@ -115,7 +117,8 @@ impl<'t> Tallies<'t> {
                     sum(t.refunded)::bigint AS refunded,
                     sum(t.recorded)::bigint AS recorded
                 FROM weir_tallies($1, $2, $3, $4, $5) t
-                WHERE $6::text[] IS NULL OR t.namespace = ANY($6)
+                WHERE ($6::text[] IS NULL OR t.namespace = ANY($6))
+                    AND ($8::text IS NULL OR t.region = $8)
                 GROUP BY 1
             ) s ON true"#,
             uuid(filter.tenant_id.to_u128()),
@@ -125,6 +128,7 @@ impl<'t> Tallies<'t> {
             *to,
             filter.namespaces.as_deref(),
             &bounds,
+            filter.region.as_deref(),
         )
         .fetch_all(self.conn)
         .await?;
@@ -153,7 +157,8 @@ impl<'t> Tallies<'t> {
                         sum(t.refunded)::bigint AS refunded,
                         sum(t.recorded)::bigint AS recorded
                     FROM weir_tallies($1, k.rule_id, $2, $3, $4) t
-                    WHERE $5::text[] IS NULL OR t.namespace = ANY($5)
+                    WHERE ($5::text[] IS NULL OR t.namespace = ANY($5))
+                        AND ($9::text IS NULL OR t.region = $9)
                 ) t
                 WHERE t.allowed IS NOT NULL AND k.rule_id < $8
                 ORDER BY
@@ -186,6 +191,7 @@ impl<'t> Tallies<'t> {
             most_asked_first,
             i64::from(limit),
             uuid(RESERVED_RULES.to_u128()),
+            filter.region.as_deref(),
         )
         .fetch_all(self.conn)
         .await?;

@@ -104,7 +104,9 @@ fn bound_parameter(parameter: &mut Value) {
         ("header", "If-Match") => json!({ "pattern": "^\"[0-9]{1,20}\"$" }),
         ("query", "rule_id") => json!({ "pattern": id("rule") }),
         ("query", "tenant") => json!({ "pattern": id("tenant") }),
-        ("query", "namespace") => json!({ "pattern": "^([a-z0-9][a-z0-9_-]{0,62})?$" }),
+        ("query", "namespace" | "region") => {
+            json!({ "pattern": "^([a-z0-9][a-z0-9_-]{0,62})?$" })
+        }
         ("query", "cursor") => json!({ "pattern": "^[A-Za-z0-9_-]{1,512}$" }),
         ("query", "search" | "subject" | "actor" | "action") => {
             json!({ "maxLength": FILTER_CHARS_MAX, "pattern": ONE_LINE })

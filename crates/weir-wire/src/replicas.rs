@@ -15,6 +15,9 @@ pub struct Replicas {
     pub tenant_version: u64,
     /// The gates seen in the last 15 seconds.
     pub data: Vec<Replica>,
+    /// The names of all regions of the installation; empty without regions.
+    #[serde(default)]
+    pub regions: Vec<String>,
     /// The answers of this tenant's rules while gates do not reach Redis; null while all gates do, and for operators.
     #[serde(default)]
     pub without_redis: Option<WithoutRedis>,

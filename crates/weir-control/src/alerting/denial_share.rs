@@ -67,7 +67,7 @@ impl<'a> DenialShare<'a> {
             Watched::Namespace(name) => (None, Some(vec![name.clone()])),
             Watched::Rule(id) => (Some(*id), None),
         };
-        TallyFilter { tenant_id, rule_id, namespaces }
+        TallyFilter { tenant_id, rule_id, namespaces, region: None }
     }
 
     /// The start and the end of the window of an evaluation. The part of the present minute that is over is added to the

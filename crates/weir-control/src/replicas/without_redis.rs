@@ -58,6 +58,7 @@ async fn degraded(
         tenant_id: caller.tenant_id,
         rule_id: None,
         namespaces: caller.namespaces.only().map(<[String]>::to_vec),
+        region: None,
     };
     let counted = tx.tallies().series(&filter, &bounds, Resolution::Minute).await?;
     Ok(counted.counts.iter().map(|counts| counts.degraded).sum())

@@ -50,7 +50,7 @@ pub(crate) async fn segments(
     let rule = active_rule(&row, &exceptions)?;
     caller.namespaces.admit(rule.rule.namespace())?;
     let segments = rule.rule.all_segments();
-    let filter = TallyFilter { tenant_id, rule_id: Some(rule_id), namespaces: None };
+    let filter = TallyFilter { tenant_id, rule_id: Some(rule_id), namespaces: None, region: None };
     let bounds = [range.from, range.to];
     let whole = tx.tallies().series(&filter, &bounds, range.resolution).await?;
     let ids: Vec<RuleId> = segments.iter().map(|(segment, _)| segment.id(rule_id)).collect();

@@ -66,7 +66,7 @@ pub(crate) async fn list(
     let changes = tx.events().changes(&filter, ChangeOf::Rules).await?;
     let overrides = tx.events().changes(&filter, ChangeOf::Overrides).await?;
     let alerts = tx.events().alerts(&filter, apart(from, to)).await?;
-    let of = TallyFilter { tenant_id, rule_id, namespaces: namespaces.clone() };
+    let of = TallyFilter { tenant_id, rule_id, namespaces: namespaces.clone(), region: None };
     let mut data = outages::read(&mut tx, &of, &asked).await?;
     let rules = rules(&mut tx, &filter, &overrides).await?;
     drop(tx);

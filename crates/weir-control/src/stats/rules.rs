@@ -37,6 +37,8 @@ pub(crate) struct RulesQuery {
     step_s: Option<u32>,
     /// Only rules of this namespace.
     namespace: Option<String>,
+    /// Only decisions of gates of this region; empty: of gates without a region.
+    region: Option<String>,
 }
 
 const STEP_S_DEFAULT: u32 = 300;
@@ -64,6 +66,7 @@ pub(crate) async fn rules(
         tenant_id: caller.tenant_id,
         rule_id: None,
         namespaces: caller.namespaces.filter(namespace)?,
+        region: names::region_filter(&control, query.region)?,
     };
     let mut tx = control.reading("stats.rules", &caller).await?;
     let counted = tx.tallies().series_of_rules(&filter, &steps.bounds, steps.resolution).await?;

@@ -38,6 +38,8 @@ pub(crate) struct SeriesQuery {
     namespace: Option<String>,
     /// Decisions of this rule instead of whole requests.
     rule_id: Option<String>,
+    /// Only decisions of gates of this region; empty: of gates without a region.
+    region: Option<String>,
 }
 
 /// The decisions in each step, zeros included.
@@ -60,6 +62,7 @@ pub(crate) async fn series(
         tenant_id: caller.tenant_id,
         rule_id: parse_rule(query.rule_id)?,
         namespaces: caller.namespaces.filter(namespace)?,
+        region: names::region_filter(&control, query.region)?,
     };
     let mut tx = control.reading("stats.series", &caller).await?;
     let counted = if steps.step_s < MINUTE_S {
@@ -68,8 +71,7 @@ pub(crate) async fn series(
         tx.tallies().series(&filter, &steps.bounds, steps.resolution).await?
     };
     let latency = if filter.rule_id.is_none() && asked.has_fine_steps() {
-        let only = filter.namespaces.as_deref();
-        let found = tx.tallies().latencies(filter.tenant_id, only, &steps.bounds).await?;
+        let found = tx.tallies().latencies(&filter, &steps.bounds).await?;
         let of = |percent| found.iter().map(|step| step.percentile_us(percent)).collect();
         Some(LatencySeries { p50_us: of(50), p99_us: of(99) })
     } else {

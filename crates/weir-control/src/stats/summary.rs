@@ -36,6 +36,8 @@ pub(crate) struct SummaryQuery {
     namespace: Option<String>,
     /// Decisions of this rule instead of whole requests.
     rule_id: Option<String>,
+    /// Only decisions of gates of this region; empty: of gates without a region.
+    region: Option<String>,
 }
 
 /// The most hours that are counted by minutes, and by hours. Longer times are counted by days.
@@ -61,17 +63,14 @@ pub(crate) async fn summary(
         tenant_id: caller.tenant_id,
         rule_id: parse_rule(query.rule_id)?,
         namespaces: caller.namespaces.filter(namespace)?,
+        region: names::region_filter(&control, query.region)?,
     };
     let mut tx = control.reading("stats.summary", &caller).await?;
     let bounds = [before, range.from, range.to];
     let counted = tx.tallies().series(&filter, &bounds, range.resolution).await?;
     let whole = filter.rule_id.is_none();
-    let unmatched = if whole {
-        let namespaces = filter.namespaces.as_deref();
-        unmatched(tx.tallies().unmatched(filter.tenant_id, namespaces, range).await?)
-    } else {
-        Vec::new()
-    };
+    let unmatched =
+        if whole { unmatched(tx.tallies().unmatched(&filter, range).await?) } else { Vec::new() };
     let rate = TallyFilter { rule_id: Some(TENANT_RATE_RULE), ..filter };
     let rate = tx.tallies().series(&rate, &bounds, range.resolution).await?;
     Ok(Json(Summary {

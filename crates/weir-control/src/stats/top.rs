@@ -41,6 +41,8 @@ pub(crate) struct TopQuery {
     rule_id: Option<String>,
     /// Only rules of this namespace, or subjects that such rules count.
     namespace: Option<String>,
+    /// Only decisions of gates of this region, for rules; empty: of gates without a region.
+    region: Option<String>,
     /// The maximum number of entries.
     #[param(minimum = 1, maximum = 100, default = 10)]
     limit: Option<u32>,
@@ -86,8 +88,12 @@ async fn rules(
     let range = asked.whole(MINUTES_H, HOURS_H);
     let tenant_id = caller.tenant_id;
     let namespace = names::namespace_filter(query.namespace)?;
-    let filter =
-        TallyFilter { tenant_id, rule_id: None, namespaces: caller.namespaces.filter(namespace)? };
+    let filter = TallyFilter {
+        tenant_id,
+        rule_id: None,
+        namespaces: caller.namespaces.filter(namespace)?,
+        region: names::region_filter(control, query.region)?,
+    };
     let most_asked = query.order == Some(TopOrder::Checks);
     let limit = query.limit.unwrap_or(LIMIT_DEFAULT);
     let mut tx = control.reading("stats.top_rules", caller).await?;
@@ -109,6 +115,9 @@ async fn subjects(
     query: TopQuery,
     asked: &RequestedRange,
 ) -> Result<Json<Top>, ControlError> {
+    if query.region.is_some() {
+        return Err(Problem::invalid_field("region", "is for rules, not for subjects").into());
+    }
     let (from, to) = asked.widened(SKETCH_MS);
     let from = from.max(Timestamp::from_millis(to.as_millis() - SUBJECTS_MS_MAX));
     let namespace = names::namespace_filter(query.namespace)?;

@@ -32,7 +32,7 @@ async fn flush(plane: &Plane, member: &Member, rows: &[TallyRow], sketch: Option
     let tenant: TenantId = member.tenant.parse().expect("an id");
     let gate_id = GateId::from_u128(tenant.to_u128());
     let oldest_minute = Timestamp::from_millis(plane.now_ms());
-    let flush = Flush { gate_id, boot_id: 7, oldest_minute, age: Duration::ZERO };
+    let flush = Flush { gate_id, boot_id: 7, region: None, oldest_minute, age: Duration::ZERO };
     let mut tx = plane.database.gate.begin("tests.flush", Scope::Gate(gate_id)).await.expect("tx");
     tx.tallies().report(&flush).await.expect("report");
     tx.tallies().write(&flush, rows).await.expect("write");

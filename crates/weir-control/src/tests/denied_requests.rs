@@ -59,7 +59,13 @@ pub(super) async fn denied(
             limits: json!([limit]),
         },
     };
-    let flush = Flush { gate_id, boot_id: 1, oldest_minute: at, age: std::time::Duration::ZERO };
+    let flush = Flush {
+        gate_id,
+        boot_id: 1,
+        region: None,
+        oldest_minute: at,
+        age: std::time::Duration::ZERO,
+    };
     let mut tx = plane.database.gate.begin("tests", Scope::Gate(gate_id)).await.expect("begin");
     tx.denials().write(&flush, &[row]).await.expect("written");
     tx.commit().await.expect("committed");

@@ -114,7 +114,7 @@ async fn counted(plane: &Plane, member: &Member, steps: &[Counted], minutes: &[C
     };
     let now = Timestamp::from_millis(plane.now_ms() / MINUTE_MS * MINUTE_MS);
     let oldest_minute = minutes.iter().map(|minute| minute.0).min().unwrap_or(now);
-    let flush = Flush { gate_id, boot_id: 1, oldest_minute, age: Duration::ZERO };
+    let flush = Flush { gate_id, boot_id: 1, region: None, oldest_minute, age: Duration::ZERO };
     let mut tx = plane.database.gate.begin("tests", Scope::Gate(gate_id)).await.expect("begin");
     tx.tallies().report(&flush).await.expect("report");
     let steps: Vec<_> = steps.iter().map(step).collect();

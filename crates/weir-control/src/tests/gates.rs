@@ -18,6 +18,11 @@ pub(super) async fn beat(plane: &Plane) {
 }
 
 async fn beat_of(plane: &Plane, redis_up: bool) {
+    let beat = GateBeat { redis_up, ..heartbeat(plane) };
+    plane.database.gate.beat(&beat, Duration::from_mins(1)).await.expect("a beat");
+}
+
+fn heartbeat(plane: &Plane) -> GateBeat {
     let now = Timestamp::from_millis(plane.now_ms());
     let load = GateLoad {
         interval_ms: 2_000,
@@ -30,7 +35,7 @@ async fn beat_of(plane: &Plane, redis_up: bool) {
         leased_units: 25,
         memory_bytes: Some(1 << 20),
     };
-    let beat = GateBeat {
+    GateBeat {
         id: GATE,
         boot_id: 1,
         address: "http://10.1.2.3:8081".to_owned(),
@@ -40,11 +45,10 @@ async fn beat_of(plane: &Plane, redis_up: bool) {
         started_at: now,
         weir_version: "1.2.3".to_owned(),
         region: None,
-        redis_up,
+        redis_up: true,
         redis_round_trip_us: None,
         load: Some(load),
-    };
-    plane.database.gate.beat(&beat, Duration::from_mins(1)).await.expect("a beat");
+    }
 }
 
 #[tokio::test]
@@ -68,6 +72,45 @@ async fn only_operators_see_the_load_of_a_gate() {
     let path = format!("/v1/tenants/{}/replicas", operator.tenant);
     let by_key = plane.ask("GET", &path).bearer(&key).send().await.expect(200);
     assert_eq!(by_key.body["data"][0]["load"], Value::Null, "a key is no operator");
+}
+
+#[tokio::test]
+async fn gates_are_listed_by_region_and_an_unknown_one_is_refused() {
+    let plane = Plane::start().await;
+    let operator = plane.operator("op@example.com").await;
+    let beat = async |id: u128, region: Option<&str>| {
+        let region = region.map(str::to_owned);
+        let beat = GateBeat { id: GateId::from_u128(id), boot_id: id, region, ..heartbeat(&plane) };
+        plane.database.gate.beat(&beat, Duration::from_mins(1)).await.expect("a beat");
+    };
+    beat(7, None).await;
+    let of_tenant = format!("/v1/tenants/{}/replicas", operator.tenant);
+    for path in [of_tenant.as_str(), "/v1/operator/replicas"] {
+        let read = plane.ask("GET", path).bearer(&operator.token).send().await.expect(200).body;
+        assert_eq!((&read["regions"], &read["data"][0]["region"]), (&json!([]), &Value::Null));
+        let path = format!("{path}?region=us");
+        let refused = plane.ask("GET", &path).bearer(&operator.token).send().await;
+        assert_eq!(refused.expect(422).text("/fields/0/field"), "region");
+    }
+    plane.has_regions(&["eu", "us"]);
+    beat(8, Some("us")).await;
+    beat(9, Some("eu")).await;
+    beat(10, Some("us")).await;
+    for path in [of_tenant.as_str(), "/v1/operator/replicas"] {
+        let listed = async |query: &str| {
+            let path = format!("{path}{query}");
+            let read = plane.ask("GET", &path).bearer(&operator.token).send().await.expect(200);
+            assert_eq!(read.body["regions"], json!(["eu", "us"]), "all of them");
+            read.body["data"].as_array().expect("gates").len()
+        };
+        assert_eq!(listed("").await, 4);
+        assert_eq!((listed("?region=eu").await, listed("?region=us").await), (1, 2));
+        assert_eq!(listed("?region=").await, 1, "a gate without a region");
+        let path = format!("{path}?region=ap");
+        let refused = plane.ask("GET", &path).bearer(&operator.token).send().await.expect(422);
+        let reason = "must be the name of a region; there are: eu, us";
+        assert_eq!(refused.text("/fields/0/reason"), reason);
+    }
 }
 
 /// More rules than are named, and more statistics than the outage.
@@ -100,7 +143,13 @@ async fn without_redis_the_answers_of_the_rules_are_stated() {
         namespace: "default".to_owned(),
         counts: TallyCounts { allowed: 900, degraded, ..TallyCounts::default() },
     };
-    let flush = Flush { gate_id: GATE, boot_id: 1, oldest_minute: minute, age: Duration::ZERO };
+    let flush = Flush {
+        gate_id: GATE,
+        boot_id: 1,
+        region: None,
+        oldest_minute: minute,
+        age: Duration::ZERO,
+    };
     let mut tx = plane.database.gate.begin("tests", Scope::Gate(GATE)).await.expect("begin");
     tx.tallies().write(&flush, &[row(0, 682), row(90, 400)]).await.expect("write");
     tx.commit().await.expect("commit");
@@ -179,7 +228,8 @@ async fn keys_are_listed_with_their_requests_by_the_hour() {
         let hour = Timestamp::from_millis(present - back * HOUR_MS);
         KeyHourRow { tenant_id, key_id, hour, requests, used_at: hour }
     };
-    let flush = Flush { gate_id: GATE, boot_id: 1, oldest_minute: now, age: Duration::ZERO };
+    let flush =
+        Flush { gate_id: GATE, boot_id: 1, region: None, oldest_minute: now, age: Duration::ZERO };
     let gate = &plane.database.gate;
     let mut tx = gate.begin("tests", Scope::Gate(GATE)).await.expect("begin");
     tx.keys().count_requests(&flush, &[hour(0, 5), hour(2, 7), hour(24, 9)]).await.expect("write");

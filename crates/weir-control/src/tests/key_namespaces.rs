@@ -302,8 +302,13 @@ async fn wrote(plane: &Plane, member: &Member, (namespace, rule): (&str, &str), 
     let rule_id: RuleId = rule.parse().expect("an id");
     let minute = Timestamp::from_millis(plane.now_ms() / 60_000 * 60_000 - 120_000);
     let gate_id = GateId::from_u128(rule_id.to_u128());
-    let flush =
-        Flush { gate_id, boot_id: rule_id.to_u128(), oldest_minute: minute, age: Duration::ZERO };
+    let flush = Flush {
+        gate_id,
+        boot_id: rule_id.to_u128(),
+        region: None,
+        oldest_minute: minute,
+        age: Duration::ZERO,
+    };
     let counts = TallyCounts { allowed: checks, denied: checks, ..TallyCounts::default() };
     let row =
         |rule_id| TallyRow { tenant_id, rule_id, minute, namespace: namespace.to_owned(), counts };

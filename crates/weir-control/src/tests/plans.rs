@@ -305,8 +305,13 @@ async fn customers_are_listed_and_their_counts_are_given_by_day_and_rule() {
         counts: CustomerCounts { allowed, denied, units: 2 * i64::try_from(allowed).expect("few") },
     };
     let gate_id = GateId::from_u128(7);
-    let flush =
-        Flush { gate_id, boot_id: 1, oldest_minute: plane.state.clock.now(), age: Duration::ZERO };
+    let flush = Flush {
+        gate_id,
+        boot_id: 1,
+        region: None,
+        oldest_minute: plane.state.clock.now(),
+        age: Duration::ZERO,
+    };
     let rows = [
         row("acme", today - 1, None, 3, 0),
         row("acme", today, None, 20, 22),

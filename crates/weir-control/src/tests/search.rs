@@ -60,7 +60,7 @@ async fn count(plane: &Plane, member: &Member, rule: &str, value: &str) {
     let rule_id: RuleId = rule.parse().expect("an id");
     let at = Timestamp::from_millis(plane.now_ms()).plus_ms(-20 * 3_600_000);
     let gate_id = GateId::from_u128(tenant_id.to_u128());
-    let flush = Flush { gate_id, boot_id: 9, oldest_minute: at, age: Duration::ZERO };
+    let flush = Flush { gate_id, boot_id: 9, region: None, oldest_minute: at, age: Duration::ZERO };
     let subject = json!({ "customer": value });
     let entry = SketchEntry { rule_id, subject, checks: 3_000, denied: 2_091, shadow_denied: 0 };
     let sketch = SketchRow { tenant_id, at, checks: 3_000, floor: 0, entries: vec![entry] };

@@ -32,7 +32,8 @@ async fn record(plane: &Plane, member: &Member, since: i64, users: &[(&str, u32)
     recorded.checks.sort_unstable();
     let gate_id = GateId::from_u128(9);
     let (since, until) = (Timestamp::from_millis(since), Timestamp::from_millis(since + 60_000));
-    let flush = Flush { gate_id, boot_id: 9, oldest_minute: since, age: Duration::ZERO };
+    let flush =
+        Flush { gate_id, boot_id: 9, region: None, oldest_minute: since, age: Duration::ZERO };
     let head = SampleHead {
         namespace: "default".to_owned(),
         since,

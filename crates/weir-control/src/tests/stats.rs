@@ -28,7 +28,8 @@ impl Wrote {
     fn of(member: &Member, now: Timestamp) -> Self {
         let tenant: TenantId = member.tenant.parse().expect("an id");
         let (gate_id, boot_id) = (GateId::from_u128(tenant.to_u128()), tenant.to_u128());
-        let flush = Flush { gate_id, boot_id, oldest_minute: now, age: Duration::ZERO };
+        let flush =
+            Flush { gate_id, boot_id, region: None, oldest_minute: now, age: Duration::ZERO };
         Self { flush, tenant }
     }
 
@@ -199,6 +200,66 @@ async fn variants_are_counted_apart_and_compared_by_their_denied_subjects() {
     let rules = plane.by(&ada, "GET", "stats/rules").send().await.expect(200).body;
     assert_eq!(rules["data"].as_array().expect("a list").len(), 1, "segments are no rules");
     plane.by(&ada, "GET", &format!("{path}?from=soon")).send().await.problem(422, "invalid");
+}
+
+/// The counts of the second region, of gates without one and of another tenant are numbers of their own.
+#[tokio::test]
+async fn statistics_of_the_regions_add_up_and_an_unknown_region_is_refused() {
+    let plane = Plane::start().await;
+    let (ada, eve) = (plane.member("ada@example.com").await, plane.member("eve@example.com").await);
+    let limit = json!({ "algorithm": "fixed_window", "limit": 5, "window_ms": 60_000 });
+    let rule = json!({ "name": "login", "count_by": ["user"], "limits": [limit] });
+    let rule = plane.by(&ada, "POST", "rules").json(&rule).send().await.expect(201).text("/id");
+    let (rule, now) = (rule.parse().expect("an id"), minute(&plane).plus_ms(-MINUTE_MS));
+    for (at, member, region, count) in [
+        (1, &ada, None, 1),
+        (2, &ada, Some("eu"), 10),
+        (3, &ada, Some("us"), 100),
+        (4, &eve, Some("us"), 5_000),
+    ] {
+        let mut wrote = Wrote::of(member, now);
+        wrote.flush.region = region.map(str::to_owned);
+        wrote.flush.boot_id = at;
+        wrote.tallies(&plane, &[(None, now, count, 0), (Some(rule), now, 2 * count, 0)]).await;
+    }
+    let read = async |query: &str| {
+        let path = format!("stats/{query}");
+        plane.by(&ada, "GET", &path).send().await
+    };
+    assert_eq!(read("summary?region=us").await.expect(422).text("/fields/0/field"), "region");
+    plane.has_regions(&["eu", "us", "ap"]);
+    let sum = |body: &Value, of: &str| -> u64 {
+        body.pointer(of)
+            .and_then(Value::as_array)
+            .expect("counts")
+            .iter()
+            .filter_map(Value::as_u64)
+            .sum()
+    };
+    let checks = async |region: &str| {
+        let summary = read(&format!("summary?{region}")).await.expect(200).body;
+        let series = read(&format!("series?step_s=60&{region}")).await.expect(200).body;
+        let rules = read(&format!("rules?{region}")).await.expect(200).body;
+        let top = read(&format!("top?by=rule&order=checks&{region}")).await.expect(200).body;
+        let checks = summary["counts"]["allowed"].as_u64().expect("a count");
+        assert_eq!(sum(&series, "/allowed"), checks, "{region}");
+        if checks > 0 {
+            assert_eq!(sum(&rules, "/data/0/allowed"), 2 * checks, "{region}");
+            assert_eq!(top["data"][0]["checks"], json!(2 * checks), "{region}");
+        } else {
+            assert_eq!((&rules["data"], &top["data"]), (&json!([]), &json!([])));
+        }
+        checks
+    };
+    assert_eq!(checks("").await, 111);
+    assert_eq!((checks("region=eu").await, checks("region=us").await), (10, 100));
+    assert_eq!((checks("region=").await, checks("region=ap").await), (1, 0));
+    for query in ["summary?", "series?", "rules?", "top?by=rule&", "top?"] {
+        let refused = read(&format!("{query}region=mars")).await.expect(422);
+        assert_eq!(refused.text("/fields/0/field"), "region", "{query}");
+    }
+    let of_subjects = read("top?by=subject&region=eu").await.expect(422);
+    assert_eq!(of_subjects.text("/fields/0/reason"), "is for rules, not for subjects");
 }
 
 #[tokio::test]

@@ -144,7 +144,13 @@ async fn inspection_of_a_subject_lists_its_denials_only() {
         // Gates store the first 128 characters.
         denied(5, json!({ "user": long[..128] })),
     ];
-    let flush = Flush { gate_id, boot_id: 1, oldest_minute: now, age: std::time::Duration::ZERO };
+    let flush = Flush {
+        gate_id,
+        boot_id: 1,
+        region: None,
+        oldest_minute: now,
+        age: std::time::Duration::ZERO,
+    };
     let mut tx = plane.database.gate.begin("tests", Scope::Gate(gate_id)).await.expect("begin");
     tx.denials().write(&flush, &rows).await.expect("written");
     tx.commit().await.expect("committed");
@@ -197,7 +203,13 @@ async fn wrote_history(plane: &Plane, member: &Member, rule: &str, customer: &Va
         stands_for: 1,
         detail: DenialDetail::default(),
     };
-    let flush = Flush { gate_id, boot_id: 1, oldest_minute: now, age: std::time::Duration::ZERO };
+    let flush = Flush {
+        gate_id,
+        boot_id: 1,
+        region: None,
+        oldest_minute: now,
+        age: std::time::Duration::ZERO,
+    };
     let mut tx = plane.database.gate.begin("tests", Scope::Gate(gate_id)).await.expect("begin");
     tx.tallies().report(&flush).await.expect("reported");
     let rows: Vec<_> = spans.into_iter().chain([(8, 40)]).map(minute).collect();

@@ -14,7 +14,7 @@ use weir_domain::algorithm::LeaseId;
 use weir_domain::charge::RuleCharge;
 use weir_domain::id::UserId;
 use weir_domain::matching::subject_key;
-use weir_domain::regions::Regions;
+use weir_domain::regions::{Region, Regions};
 use weir_domain::request::Operation;
 use weir_domain::time::{Clock, Micros, Timestamp};
 use weir_http::client_address::ClientAddress;
@@ -113,6 +113,16 @@ impl Plane {
     pub(super) fn on(database: Arc<TestDatabase>) -> Self {
         let settings = ControlSettings { signup: Signup::Open, ..ControlSettings::default() };
         Self::over(database, settings, Reach::Anywhere)
+    }
+
+    /// Registers regions with this control plane.
+    pub(super) fn has_regions(&self, names: &[&str]) {
+        let region = |name: &&str| {
+            let gates = vec![format!("https://gate.{name}.example.com")];
+            Region { name: (*name).to_owned(), gates }
+        };
+        let regions = Regions::parse(Some(names[0]), names.iter().map(region).collect());
+        self.state.regions.set(&regions.expect("regions")).expect("links");
     }
 
     /// Another control plane with the same database, which sends webhooks with this reach.

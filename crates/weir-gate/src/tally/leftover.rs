@@ -25,6 +25,7 @@ pub(super) struct LeftoverFile(PathBuf);
 pub(super) struct Leftover {
     pub(super) gate_id: GateId,
     pub(super) boot_id: u128,
+    pub(super) region: Option<String>,
     pub(super) rows: Vec<TallyRow>,
     pub(super) unrecorded: Vec<DropCount>,
     pub(super) customers: Vec<CustomerBatch>,
@@ -34,6 +35,9 @@ pub(super) struct Leftover {
 struct StoredRun {
     gate_id: String,
     boot_id: String,
+    /// Absent in files of earlier releases.
+    #[serde(default)]
+    region: Option<String>,
     rows: Vec<StoredRow>,
     /// Minutes in milliseconds since 1970, and the number of decisions of each that were not recorded.
     unrecorded: Vec<(i64, u64)>,
@@ -120,6 +124,7 @@ impl StoredRun {
         Self {
             gate_id: run.gate_id.to_string(),
             boot_id: run.boot_id.to_string(),
+            region: run.region.clone(),
             rows: run.rows.iter().map(row).collect(),
             unrecorded: run.unrecorded.iter().map(minute).collect(),
             customers: run.customers.iter().map(stored_batch).collect(),
@@ -151,6 +156,7 @@ impl StoredRun {
         Some(Leftover {
             gate_id: self.gate_id.parse().ok()?,
             boot_id: self.boot_id.parse().ok()?,
+            region: self.region,
             rows: self.rows.into_iter().map(row).collect::<Option<_>>()?,
             unrecorded: self.unrecorded.into_iter().map(minute).collect(),
             customers: self.customers.into_iter().map(restored_batch).collect::<Option<_>>()?,
@@ -198,6 +204,7 @@ mod tests {
         let run = |boot_id| Leftover {
             gate_id: GateId::from_u128(7),
             boot_id,
+            region: Some("eu".to_owned()),
             rows: vec![TallyRow {
                 tenant_id: weir_domain::id::TenantId::from_u128(1),
                 rule_id: Some(weir_domain::id::RuleId::from_u128(2)),

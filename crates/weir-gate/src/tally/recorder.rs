@@ -38,6 +38,8 @@ pub struct RecorderSettings {
     pub id: GateId,
     /// The id of the run.
     pub boot_id: u128,
+    /// The region of the gate, if it is in one.
+    pub region: Option<String>,
     /// The folder for counts that cannot be written at the end. `None` means that they are lost.
     pub state_dir: Option<PathBuf>,
 }
@@ -101,14 +103,15 @@ impl Recorder {
 
     /// Writes the counts that are not in Postgres to the file for the next run.
     fn leave(&mut self, reason: &str) {
-        let RecorderSettings { id: gate_id, boot_id, .. } = self.settings;
+        let RecorderSettings { id: gate_id, boot_id, ref region, .. } = self.settings;
         let TallyBatch { rows, unrecorded, .. } =
             self.accumulator.batch(false, self.state.clock.now());
         let customers = self.accumulator.customers.take_all();
         let count = rows.len() + customers.iter().map(|batch| batch.rows.len()).sum::<usize>();
         let mut runs = std::mem::take(&mut self.leftovers);
         if count > 0 || !unrecorded.is_empty() {
-            runs.push(Leftover { gate_id, boot_id, rows, unrecorded, customers });
+            let region = region.clone();
+            runs.push(Leftover { gate_id, boot_id, region, rows, unrecorded, customers });
         }
         match self.file.as_ref().map(|file| file.write(&runs)) {
             Some(Ok(())) => {
@@ -137,6 +140,7 @@ impl Recorder {
             let flush = Flush {
                 gate_id: run.gate_id,
                 boot_id: run.boot_id,
+                region: run.region.clone(),
                 oldest_minute: oldest.unwrap_or_else(|| self.state.clock.now()),
                 age: Duration::ZERO,
             };
@@ -267,10 +271,11 @@ impl Recorder {
 
     fn flush(&self, oldest_minute: Option<Timestamp>, now: Timestamp, began: Instant) -> Flush {
         let present = now.as_millis().div_euclid(MINUTE_MS) * MINUTE_MS;
-        let RecorderSettings { id, boot_id, .. } = self.settings;
+        let RecorderSettings { id, boot_id, ref region, .. } = self.settings;
         Flush {
             gate_id: id,
             boot_id,
+            region: region.clone(),
             oldest_minute: oldest_minute.unwrap_or(Timestamp::from_millis(present)),
             age: began.elapsed(),
         }

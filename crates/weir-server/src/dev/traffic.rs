@@ -201,6 +201,7 @@ async fn write_history(
     let flush = Flush {
         gate_id: GateId::new(now, edge::random_u128()),
         boot_id: edge::random_u128(),
+        region: None,
         oldest_minute: History::oldest_minute(until),
         age: Duration::ZERO,
     };

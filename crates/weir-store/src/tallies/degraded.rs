@@ -48,11 +48,11 @@ impl Tallies<'_> {
                     sum(t.degraded) AS degraded,
                     sum(t.allowed + t.denied) AS checks
                 FROM (
-                    SELECT s.at, true AS is_step, s.boot_id, s.namespace, s.degraded, s.allowed, s.denied
+                    SELECT s.at, true AS is_step, s.boot_id, s.namespace, s.region, s.degraded, s.allowed, s.denied
                     FROM tallies_steps s
                     WHERE s.tenant_id = $1 AND s.rule_id = $2 AND s.at >= $3 AND s.at < $4
                     UNION ALL
-                    SELECT m.minute, false, m.boot_id, m.namespace, m.degraded, m.allowed, m.denied
+                    SELECT m.minute, false, m.boot_id, m.namespace, m.region, m.degraded, m.allowed, m.denied
                     FROM tallies_minutes m
                     WHERE m.tenant_id = $1
                         AND m.rule_id = $2
@@ -66,7 +66,9 @@ impl Tallies<'_> {
                                 AND s.at < m.minute + interval '1 minute'
                         )
                 ) t
-                WHERE t.degraded > 0 AND ($6::text[] IS NULL OR t.namespace = ANY($6))
+                WHERE t.degraded > 0
+                    AND ($6::text[] IS NULL OR t.namespace = ANY($6))
+                    AND ($7::text IS NULL OR t.region = $7)
                 GROUP BY t.at, t.is_step, t.boot_id
             ) g
             GROUP BY g.at, g.is_step
@@ -77,6 +79,7 @@ impl Tallies<'_> {
             stored(to),
             stored(now.plus_ms(-STEPS_RETAINED_MS)),
             filter.namespaces.as_deref(),
+            filter.region.as_deref(),
         )
         .fetch_all(self.conn)
         .await?;

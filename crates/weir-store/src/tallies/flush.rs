@@ -35,12 +35,14 @@ pub struct DropCount {
 }
 
 /// The source and the age of reported counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flush {
     /// The gate.
     pub gate_id: GateId,
     /// The id of the gate's process, drawn at its start.
     pub boot_id: u128,
+    /// The region of the gate, if it is in one.
+    pub region: Option<String>,
     /// The oldest minute with counts, or the current minute without any.
     pub oldest_minute: Timestamp,
     /// The time since the counts were collected.
@@ -96,9 +98,10 @@ impl Tallies<'_> {
                     shadow_denied,
                     degraded,
                     refunded,
-                    recorded
+                    recorded,
+                    region
                 )
-                SELECT $1, $2, n.*
+                SELECT $1, $2, n.*, $13
                 FROM unnest(
                     $3::uuid[],
                     $4::uuid[],
@@ -131,6 +134,7 @@ impl Tallies<'_> {
                 &count(|counts| counts.degraded),
                 &count(|counts| counts.refunded),
                 &count(|counts| counts.recorded),
+                flush.region.as_deref().unwrap_or_default(),
             )
             .execute(&mut *self.conn)
             .await?;

@@ -49,7 +49,8 @@ impl Tallies<'_> {
                         sum(t.refunded)::bigint AS refunded,
                         sum(t.recorded)::bigint AS recorded
                     FROM weir_tallies($1, k.rule_id, $2, $3, $4) t
-                    WHERE $5::text[] IS NULL OR t.namespace = ANY($5)
+                    WHERE ($5::text[] IS NULL OR t.namespace = ANY($5))
+                        AND ($8::text IS NULL OR t.region = $8)
                     GROUP BY 1
                 ) t
                 WHERE k.rule_id < $7
@@ -61,6 +62,7 @@ impl Tallies<'_> {
             filter.namespaces.as_deref(),
             &bounds,
             uuid(RESERVED_RULES.to_u128()),
+            filter.region.as_deref(),
         )
         .fetch_all(self.conn)
         .await?;

@@ -83,7 +83,8 @@ impl Tallies<'_> {
                     degraded,
                     refunded,
                     recorded,
-                    latencies
+                    latencies,
+                    region
                 )
                 SELECT
                     $1,
@@ -98,7 +99,8 @@ impl Tallies<'_> {
                     n.degraded,
                     n.refunded,
                     n.recorded,
-                    n.latencies::integer[]
+                    n.latencies::integer[],
+                    $14
                 FROM unnest(
                     $3::uuid[],
                     $4::uuid[],
@@ -129,6 +131,7 @@ impl Tallies<'_> {
                 &counts(rows, |counts| counts.refunded),
                 &counts(rows, |counts| counts.recorded),
                 &latencies as &[Option<String>],
+                flush.region.as_deref().unwrap_or_default(),
             )
             .execute(&mut *self.conn)
             .await?;
@@ -175,6 +178,7 @@ impl Tallies<'_> {
                     AND t.at >= $3
                     AND t.at < $4
                     AND ($5::text[] IS NULL OR t.namespace = ANY($5))
+                    AND ($7::text IS NULL OR t.region = $7)
                 GROUP BY 1
             ) s ON true"#,
             uuid(filter.tenant_id.to_u128()),
@@ -183,6 +187,7 @@ impl Tallies<'_> {
             *to,
             filter.namespaces.as_deref(),
             &bounds,
+            filter.region.as_deref(),
         )
         .fetch_all(self.conn)
         .await?;
@@ -192,11 +197,10 @@ impl Tallies<'_> {
         Ok(Counted { as_of: Timestamp::from_millis(as_of_ms), ..series })
     }
 
-    /// Returns the durations of whole requests between each two neighbours of `bounds`, which are multiples of [`STEP_MS`].
+    /// Returns the durations between each two neighbours of `bounds`, which are multiples of [`STEP_MS`]. Only whole requests have any.
     pub async fn latencies(
         self,
-        tenant_id: TenantId,
-        namespaces: Option<&[String]>,
+        filter: &TallyFilter,
         bounds: &[Timestamp],
     ) -> Result<Vec<Latencies>, StoreError> {
         let bounds: Vec<OffsetDateTime> = bounds.iter().map(|&at| stored(at)).collect();
@@ -216,14 +220,16 @@ impl Tallies<'_> {
                 AND t.at >= $2
                 AND t.at < $3
                 AND ($4::text[] IS NULL OR t.namespace = ANY($4))
+                AND ($7::text IS NULL OR t.region = $7)
                 AND b.count > 0
             GROUP BY 1, 2"#,
-            uuid(tenant_id.to_u128()),
+            uuid(filter.tenant_id.to_u128()),
             *from,
             *to,
-            namespaces,
+            filter.namespaces.as_deref(),
             &bounds,
-            uuid(rule(None)),
+            uuid(rule(filter.rule_id)),
+            filter.region.as_deref(),
         )
         .fetch_all(self.conn)
         .await?;

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use uuid::Uuid;
-use weir_domain::id::{RuleId, TenantId};
+use weir_domain::id::RuleId;
 use weir_domain::unmatched::{UNKNOWN_NAMESPACE_RULE, UNMATCHED_RULE, missing_attribute_rule};
 
-use super::{Tallies, TallyRange, WHOLE_REQUESTS};
+use super::{Tallies, TallyFilter, TallyRange, WHOLE_REQUESTS};
 use crate::convert::{stored, unsigned, uuid};
 use crate::error::StoreError;
 
@@ -27,8 +27,7 @@ impl Tallies<'_> {
     /// Returns the checks of each namespace that no rule counted. Only attributes by which rules count now have names, at most 1,000.
     pub async fn unmatched(
         self,
-        tenant_id: TenantId,
-        namespaces: Option<&[String]>,
+        filter: &TallyFilter,
         range: TallyRange,
     ) -> Result<BTreeMap<String, UnmatchedTally>, StoreError> {
         let attributes = sqlx::query_scalar!(
@@ -37,7 +36,7 @@ impl Tallies<'_> {
             FROM rules r CROSS JOIN LATERAL jsonb_array_elements(r.spec -> 'count_by') AS counted
             WHERE r.tenant_id = $1
             LIMIT 1000"#,
-            uuid(tenant_id.to_u128()),
+            uuid(filter.tenant_id.to_u128()),
         )
         .fetch_all(&mut *self.conn)
         .await?;
@@ -52,14 +51,16 @@ impl Tallies<'_> {
                 sum(t.allowed + t.denied + t.recorded)::bigint AS "checks!"
             FROM unnest($2::uuid[]) AS k (rule_id)
             CROSS JOIN LATERAL weir_tallies($1, k.rule_id, $3, $4, $5) t
-            WHERE $6::text[] IS NULL OR t.namespace = ANY($6)
+            WHERE ($6::text[] IS NULL OR t.namespace = ANY($6))
+                AND ($7::text IS NULL OR t.region = $7)
             GROUP BY 1, 2"#,
-            uuid(tenant_id.to_u128()),
+            uuid(filter.tenant_id.to_u128()),
             &ids,
             range.resolution.word(),
             stored(range.from),
             stored(range.to),
-            namespaces,
+            filter.namespaces.as_deref(),
+            filter.region.as_deref(),
         )
         .fetch_all(self.conn)
         .await?;

@@ -26,7 +26,8 @@ fn row(tenant_id: TenantId, customer: &str, allowed: u64) -> CustomerDayRow {
 /// A run of a gate that has reported.
 async fn run(gate: &Store) -> Flush {
     let gate_id = GateId::new(NOW, next());
-    let flush = Flush { gate_id, boot_id: next(), oldest_minute: NOW, age: Duration::ZERO };
+    let flush =
+        Flush { gate_id, boot_id: next(), region: None, oldest_minute: NOW, age: Duration::ZERO };
     let mut tx = gate.begin("tests", Scope::Gate(gate_id)).await.unwrap();
     tx.tallies().report(&flush).await.unwrap();
     tx.commit().await.unwrap();

@@ -138,7 +138,7 @@ async fn keys_that_ended_long_ago_are_deleted_once_no_gate_can_hold_them() {
 
 pub(super) fn flush() -> Flush {
     let gate_id = GateId::new(NOW, next());
-    Flush { gate_id, boot_id: next(), oldest_minute: NOW, age: Duration::ZERO }
+    Flush { gate_id, boot_id: next(), region: None, oldest_minute: NOW, age: Duration::ZERO }
 }
 
 pub(super) fn hour(key: &NewKey, hour: Timestamp, requests: u64) -> KeyHourRow {
@@ -169,7 +169,7 @@ async fn requests_of_keys_are_counted_by_hour_and_deleted_after_48_hours() {
     count(&database.gate, &one, &[at(0, 5), at(1, 7), at(49, 1), deleted]).await;
     // A repeat and an earlier total change nothing; a restarted gate counts anew.
     count(&database.gate, &one, &[at(0, 4), at(1, 8)]).await;
-    count(&database.gate, &Flush { boot_id: next(), ..one }, &[at(1, 2)]).await;
+    count(&database.gate, &Flush { boot_id: next(), ..one.clone() }, &[at(1, 2)]).await;
     count(&database.gate, &other, &[at(0, 20)]).await;
     let mut tx = database.gate.begin("tests", Scope::Gate(other.gate_id)).await.unwrap();
     let refused = tx.keys().count_requests(&one, &[at(2, 1)]).await.unwrap_err();

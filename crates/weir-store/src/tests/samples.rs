@@ -24,7 +24,7 @@ pub(super) fn piece(tenant_id: TenantId, until: Timestamp) -> SampleRow {
 
 fn flush() -> Flush {
     let gate_id = GateId::new(NOW, next());
-    Flush { gate_id, boot_id: next(), oldest_minute: NOW, age: Duration::ZERO }
+    Flush { gate_id, boot_id: next(), region: None, oldest_minute: NOW, age: Duration::ZERO }
 }
 
 async fn write(store: &Store, flush: &Flush, rows: &[SampleRow]) {

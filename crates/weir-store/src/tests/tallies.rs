@@ -27,7 +27,7 @@ async fn this_hour(store: &Store) -> Timestamp {
 
 fn flush(oldest_minute: Timestamp) -> Flush {
     let gate_id = GateId::new(NOW, next());
-    Flush { gate_id, boot_id: next(), oldest_minute, age: Duration::from_millis(5) }
+    Flush { gate_id, boot_id: next(), region: None, oldest_minute, age: Duration::from_millis(5) }
 }
 
 fn counts(allowed: u64, denied: u64) -> TallyCounts {
@@ -71,7 +71,7 @@ async fn series(
 }
 
 fn requests(tenant_id: TenantId) -> TallyFilter {
-    TallyFilter { tenant_id, rule_id: None, namespaces: None }
+    TallyFilter { tenant_id, rule_id: None, namespaces: None, region: None }
 }
 
 fn some_tenant() -> TenantId {
@@ -189,6 +189,81 @@ async fn every_resolution_reads_the_same_before_and_after_a_roll_up_and_with_lat
     tx.commit().await.unwrap();
     let days = series(&database.app, &filter, &[from, to_day], Resolution::Day).await;
     assert_eq!(days, [(130, 13)], "counts that were rolled up outlive their minutes");
+}
+
+/// The allowed checks of a tenant in a region, by whole requests and by the only rule, and those of one step.
+async fn in_region(
+    store: &Store,
+    tenant_id: TenantId,
+    region: Option<&str>,
+    (from, to): (Timestamp, Timestamp),
+    step: Timestamp,
+) -> [u64; 3] {
+    let filter = TallyFilter { region: region.map(str::to_owned), ..requests(tenant_id) };
+    let mut found = Vec::new();
+    for resolution in [Resolution::Minute, Resolution::Hour, Resolution::Day] {
+        let whole = series(store, &filter, &[from, to], resolution).await[0].0;
+        let mut tx = tenant_tx(store, tenant_id).await;
+        let range = TallyRange { from, to, resolution };
+        let top = tx.tallies().top_rules(&filter, range, true, 5).await.unwrap().counts;
+        let of_rule = top.iter().map(|rule| rule.counts.allowed).sum();
+        let rules = tx.tallies().series_of_rules(&filter, &[from, to], resolution).await.unwrap();
+        let rules = rules.counts.values().map(|steps| steps[0].allowed);
+        assert_eq!(rules.sum::<u64>(), of_rule);
+        let bounds = [step, step.plus_ms(STEP_MS)];
+        let steps = tx.tallies().steps(&filter, &bounds).await.unwrap().counts;
+        let latencies = tx.tallies().latencies(&filter, &bounds).await.unwrap();
+        assert_eq!(u64::from(latencies[0].counts()[0]), steps[0].allowed);
+        found.push([whole, of_rule, steps[0].allowed]);
+    }
+    assert_eq!(found, [found[0]; 3], "every resolution");
+    found[0]
+}
+
+/// Each gate counts a number of its own, so each sum tells which gates are in it.
+#[tokio::test]
+async fn counts_of_the_regions_add_up_to_those_of_all_before_and_after_a_roll_up() {
+    let database = database().await;
+    let owner = user(&database.app, "a@example.com").await;
+    let (tenant_id, _) = tenant(&database.app, owner).await;
+    let rule_id = Some(write_rule(&database.app, rule(tenant_id, "login")).await.id);
+    let hour = this_hour(&database.owner).await;
+    let day = Timestamp::from_millis(hour.as_millis() / DAY_MS * DAY_MS);
+    let (from, to) = (day.plus_ms(-DAY_MS), day.plus_ms(DAY_MS));
+    let old = from.plus_ms(5 * HOUR_MS);
+    for (region, count) in [("", 1), ("eu", 10), ("us", 100), ("us", 1_000)] {
+        let region = Some(region.to_owned()).filter(|region| !region.is_empty());
+        let flush = Flush { region, ..flush(old) };
+        let minutes = [old, old.plus_ms(HOUR_MS), hour];
+        let of = |minute| {
+            [(None, 1), (rule_id, 2)]
+                .map(|(rule_id, times)| row(tenant_id, rule_id, minute, (times * count, 1)))
+        };
+        write(&database.gate, &flush, minutes.map(of).as_flattened()).await;
+        let latencies = Some(Latencies::from_counts([u32::try_from(count).unwrap()]));
+        let (namespace, counts) = ("api".to_owned(), counts(count, 1));
+        let step = StepRow { tenant_id, rule_id: None, at: hour, namespace, counts, latencies };
+        let mut tx = database.gate.begin("tests", Scope::Gate(flush.gate_id)).await.unwrap();
+        tx.tallies().write_steps(&flush, &[step]).await.unwrap();
+        tx.commit().await.unwrap();
+    }
+    let all = async || {
+        let read = |region| in_region(&database.app, tenant_id, region, (from, to), hour);
+        [read(None).await, read(Some("")).await, read(Some("eu")).await, read(Some("us")).await]
+    };
+    let counted = [[3_333, 6_666, 1_111], [3, 6, 1], [30, 60, 10], [3_300, 6_600, 1_100]];
+    assert_eq!(all().await, counted, "before");
+    assert!(roll_up(&database.app).await);
+    assert_eq!(all().await, counted, "after");
+    let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();
+    let rows = texts(
+        &mut tx,
+        "SELECT region || ' ' || count(*) FROM tallies_days GROUP BY region ORDER BY region",
+    )
+    .await;
+    assert_eq!(rows, [" 2", "eu 2", "us 2"], "one for each region, whole requests and a rule");
+    let unknown = in_region(&database.app, tenant_id, Some("ap"), (from, to), hour).await;
+    assert_eq!(unknown, [0; 3]);
 }
 
 /// Two control planes roll up at once, and one of them is killed: its transaction ends without a commit.
@@ -707,7 +782,7 @@ async fn steps_are_written_once_and_deleted_after_two_hours_unless_redis_was_awa
         tx.commit().await.unwrap();
     }
     let bounds: Vec<_> = (0..=3).rev().map(|back| now.plus_ms(-back * STEP_MS)).collect();
-    let filter = TallyFilter { tenant_id, rule_id: None, namespaces: None };
+    let filter = TallyFilter { tenant_id, rule_id: None, namespaces: None, region: None };
     let mut tx = tenant_tx(&database.app, tenant_id).await;
     let counted = tx.tallies().steps(&filter, &bounds).await.unwrap();
     let allowed: Vec<_> = counted.counts.iter().map(|counts| counts.allowed).collect();
@@ -720,9 +795,10 @@ async fn steps_are_written_once_and_deleted_after_two_hours_unless_redis_was_awa
     let counted = tx.tallies().steps(&elsewhere, &bounds).await.unwrap();
     assert_eq!(counted.counts, [TallyCounts::default(); 3]);
     let whole = [bounds[0], bounds[3]];
-    let latencies =
-        tx.tallies().latencies(tenant_id, Some(&["api".to_owned()]), &whole).await.unwrap();
+    let latencies = tx.tallies().latencies(&requests(tenant_id), &whole).await.unwrap();
     assert_eq!(latencies, [Latencies::from_counts([0, 6, 10])]);
+    let latencies = tx.tallies().latencies(&elsewhere, &whole).await.unwrap();
+    assert_eq!(latencies, [Latencies::default()]);
     drop(tx);
 
     let mut tx = database.app.begin("tests", Scope::Service).await.unwrap();
