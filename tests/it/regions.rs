@@ -1,6 +1,7 @@
 //! Two regions, each with a Redis and gates of its own, and one Postgres. A relay between them can cut the way.
 
 mod faults;
+mod statistics;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

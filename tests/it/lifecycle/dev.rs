@@ -1,5 +1,6 @@
 //! `weir dev` leaves no processes behind, however it ends, and finds its data again.
 
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use reqwest::Method;
@@ -83,7 +84,10 @@ async fn weir_dev_with_a_delay_between_regions_lets_the_far_one_wait_for_the_hom
     http.post(&rules, &session.text("/access_token"), &rule).await.expect(201);
     let check = json!({ "namespace": "both", "attributes": {} });
     let (eu, us) = (dev.text("/regions/0/gates/0"), dev.text("/regions/1/gates/0"));
-    let ask = async |gate: &str| {
+    let sent = [&eu, &us].map(|gate| (gate, Cell::new(0)));
+    let ask = async |gate: &String| {
+        let (_, count) = sent.iter().find(|(of, _)| *of == gate).expect("a gate");
+        count.set(count.get() + 1);
         let began = Instant::now();
         let reply = http.post(&format!("{gate}/check"), &dev.text("/api_key"), &check).await;
         (reply.expect(200), began.elapsed())
@@ -98,6 +102,14 @@ async fn weir_dev_with_a_delay_between_regions_lets_the_far_one_wait_for_the_hom
     let (far, took) = ask(&us).await;
     assert!(far.body["degraded"].is_null(), "{}", far.body);
     assert!(took >= Duration::from_millis(200), "{took:?} for a round trip of 200 ms");
+    for (region, (_, sent)) in ["eu", "us"].into_iter().zip(&sent) {
+        let path = format!("{api}/tenants/{}/stats/summary?region={region}", dev.text("/tenant"));
+        until(seconds(20), "the region has the checks that were sent to it", async || {
+            let read = http.request(Method::GET, &path).bearer_auth(session.text("/access_token"));
+            send(read).await.expect(200).body["counts"]["allowed"] == sent.get()
+        })
+        .await;
+    }
     dev.process.stop();
 }
 
