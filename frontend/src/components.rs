@@ -25,6 +25,7 @@ pub mod owner;
 pub mod page;
 pub mod paged;
 pub mod picture;
+pub mod region;
 pub mod remote_data;
 pub mod require_role;
 pub mod rule_form;

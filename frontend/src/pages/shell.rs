@@ -10,6 +10,7 @@ mod shortcuts;
 mod status;
 mod tenant;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use leptos::prelude::*;
@@ -28,6 +29,7 @@ use crate::components::icon::Icon;
 use crate::components::logo::Logo;
 use crate::components::namespace::SharedNamespace;
 use crate::components::page::PageHeader;
+use crate::components::region::KnownRegions;
 use crate::components::remote_data::{RemoteData, fetch_data};
 use crate::components::timer::repeat;
 use crate::pages::lazy::fetch_ahead;
@@ -54,6 +56,7 @@ pub fn Shell() -> impl IntoView {
     provide_context(tenant);
     let namespace = SharedNamespace::new();
     provide_context(namespace);
+    provide_context(KnownRegions(RwSignal::new(BTreeSet::new())));
     Effect::new(move |_| {
         tenant.get();
         namespace.clear();

@@ -8,6 +8,7 @@ use super::editor::Editor;
 use super::limits::NumberAndUnit;
 use crate::components::control_flow::Show;
 use crate::components::field::{Checkbox, Choice, TextArea, TextField};
+use crate::components::region::KnownRegions;
 
 /// Namespace, name, action, mode and description.
 #[component]
@@ -68,6 +69,12 @@ pub(super) fn AdvancedFields(editor: Editor) -> impl IntoView {
         |form, value| form.consistency = value,
     );
     let reach = editor.bind(at("reach"), |form| form.reach, |form, value| form.reach = value);
+    // Without regions, only a rule that was counted in all of them has this field.
+    let regions = expect_context::<KnownRegions>().0;
+    let has_reach = Memo::new(move |shown: Option<&bool>| {
+        let has_regions = regions.with(|known| !known.is_empty());
+        has_regions || reach.value.get() == Reach::World || shown == Some(&true)
+    });
     let over = editor.bind(at("over"), |form| form.over, |form, value| form.over = value);
     view! {
         <fieldset>
@@ -87,12 +94,14 @@ pub(super) fn AdvancedFields(editor: Editor) -> impl IntoView {
                     explanation=Signal::derive(move || draft::Consistency::from(consistency.value.get()).explanation())
                     problem=editor.problem(at("consistency"))
                 />
-                <Choice
-                    label="Counted in"
-                    value=reach
-                    options=titled(Reach::ALL, Reach::title)
-                    explanation=Signal::derive(move || draft::Reach::from(reach.value.get()).explanation())
-                />
+                <Show when=move || has_reach.get()>
+                    <Choice
+                        label="Counted in"
+                        value=reach
+                        options=titled(Reach::ALL, Reach::title)
+                        explanation=Signal::derive(move || draft::Reach::from(reach.value.get()).explanation())
+                    />
+                </Show>
                 <Choice
                     label="If a check costs more than is left"
                     value=over

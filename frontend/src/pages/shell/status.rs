@@ -8,6 +8,7 @@ use weir_wire::replicas::Replicas;
 
 use super::tenant::TenantId;
 use crate::api::{Api, Connection};
+use crate::components::region::KnownRegions;
 use crate::components::remote_data::fetch_data;
 use crate::components::timer::repeat;
 use crate::model::health::without_redis;
@@ -17,6 +18,12 @@ use crate::model::health::without_redis;
 pub(super) fn StatusStrip() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let replicas = fetch_data(move || api.replicas(&tenant.get()));
+    let regions = expect_context::<KnownRegions>();
+    Effect::new(move |_| {
+        if let Some(found) = replicas.data() {
+            regions.set(found.regions);
+        }
+    });
     // A change is live within a moment, so a strip that is behind would soon be wrong.
     let behind = move || {
         let gates = replicas.data();
