@@ -16,6 +16,8 @@ pub struct StatsScope {
     pub rule: Option<String>,
     /// Empty for all.
     pub namespace: String,
+    /// Empty for all. Only counts are known by region.
+    pub region: String,
     pub from_ms: i64,
     pub to_ms: i64,
 }
@@ -24,7 +26,8 @@ impl StatsScope {
     /// All of a tenant in the last `ms` milliseconds.
     pub fn last(tenant: String, ms: i64) -> Self {
         let to_ms = browser::now_ms();
-        Self { tenant, rule: None, namespace: String::new(), from_ms: to_ms - ms, to_ms }
+        let (namespace, region) = (String::new(), String::new());
+        Self { tenant, rule: None, namespace, region, from_ms: to_ms - ms, to_ms }
     }
 
     fn query(&self) -> String {
@@ -33,26 +36,30 @@ impl StatsScope {
         let parameters = [("rule_id", rule), ("namespace", &self.namespace)];
         with_parameters(format!("from={from}&to={to}"), parameters)
     }
+
+    fn query_of_region(&self) -> String {
+        with_parameters(self.query(), [("region", &*self.region)])
+    }
 }
 
 impl Api {
     pub fn series(self, about: &StatsScope) -> Answer<Series> {
-        self.read(format!("/tenants/{}/stats/series?{}", about.tenant, about.query()))
+        self.read(format!("/tenants/{}/stats/series?{}", about.tenant, about.query_of_region()))
     }
 
     /// The decisions in steps of 10 seconds, for recent times.
     pub fn fine_series(self, about: &StatsScope) -> Answer<Series> {
-        let query = about.query();
+        let query = about.query_of_region();
         self.read(format!("/tenants/{}/stats/series?step_s=10&{query}", about.tenant))
     }
 
     pub fn summary(self, about: &StatsScope) -> Answer<Summary> {
-        self.read(format!("/tenants/{}/stats/summary?{}", about.tenant, about.query()))
+        self.read(format!("/tenants/{}/stats/summary?{}", about.tenant, about.query_of_region()))
     }
 
     /// The most denied subjects or rules, at most `most`; `by` is `subject` or `rule`.
     pub fn top(self, about: &StatsScope, by: &str, most: u32) -> Answer<Top> {
-        let query = about.query();
+        let query = if by == "rule" { about.query_of_region() } else { about.query() };
         self.read(format!("/tenants/{}/stats/top?by={by}&limit={most}&{query}", about.tenant))
     }
 

@@ -70,9 +70,19 @@ pub fn NamespacePicker(
     namespace: Binding<String>,
     #[prop(into)] known: Signal<BTreeSet<String>>,
 ) -> impl IntoView {
+    name_picker("Namespace", "All namespaces", namespace, known)
+}
+
+/// A select of the known names, and of all.
+pub fn name_picker(
+    label: &'static str,
+    all: &'static str,
+    chosen: Binding<String>,
+    known: Signal<BTreeSet<String>>,
+) -> AnyView {
     let id = fresh_id();
     let options = move || {
-        let chosen = namespace.value.get();
+        let chosen = chosen.value.get();
         let mut names = known.get();
         if !chosen.is_empty() {
             names.insert(chosen.clone());
@@ -83,14 +93,15 @@ pub fn NamespacePicker(
         };
         names.into_iter().map(option).collect::<Vec<_>>()
     };
-    let none = move || namespace.value.with(String::is_empty);
+    let none = move || chosen.value.with(String::is_empty);
     view! {
         <div class="field namespace-picker">
-            <label for=id.clone()>"Namespace"</label>
-            <select id=id on:change=move |event| namespace.set.run(event_target_value(&event))>
-                <option value="" prop:selected=none>"All namespaces"</option>
+            <label for=id.clone()>{label}</label>
+            <select id=id on:change=move |event| chosen.set.run(event_target_value(&event))>
+                <option value="" prop:selected=none>{all}</option>
                 {options}
             </select>
         </div>
     }
+    .into_any()
 }

@@ -13,6 +13,7 @@ use crate::api::{Api, StatsScope};
 use crate::components::control_flow::Show;
 use crate::components::feedback::{Empty, Skeleton};
 use crate::components::page::PageHeader;
+use crate::components::region::{RegionPicker, region_in_url};
 use crate::components::remote_data::{RemoteData, fetch_after, fetch_data, show_latest_shaped};
 use crate::components::timer::repeat;
 use crate::model::duration::about;
@@ -67,15 +68,27 @@ pub(super) fn GateStates(
             rollouts.poll();
         },
     );
+    let region = region_in_url();
+    let known = replicas.latest(|found| found.regions.into_iter().collect());
     view! {
-        {show_latest_shaped(replicas, Skeleton::Cards, move |replicas| view! {
-            <Totals replicas rollouts=Signal::derive(move || rollouts.data()) />
-            <GateCards replicas />
+        <RegionPicker region known />
+        {show_latest_shaped(replicas, Skeleton::Cards, move |replicas| {
+            let replicas = Signal::derive(move || of_region(replicas.get(), &region.value.get()));
+            view! {
+                <Totals replicas rollouts=Signal::derive(move || rollouts.data()) />
+                <GateCards replicas />
+            }
         })}
         {show_latest_shaped(rollouts, Skeleton::Card, move |rollouts| view! {
             <RolloutTimeline rollouts events replicas=Signal::derive(move || replicas.data()) />
         })}
     }
+}
+
+/// Only the gates of a region; empty for all.
+fn of_region(mut replicas: Replicas, region: &str) -> Replicas {
+    replicas.data.retain(|gate| region.is_empty() || gate.region.as_deref() == Some(region));
+    replicas
 }
 
 /// Whether all gates serve the current rules, and how long changes take.

@@ -12,6 +12,7 @@ use crate::components::control_flow::Show;
 use crate::components::feedback::Skeleton;
 use crate::components::namespace::namespace_in_url;
 use crate::components::page::PageHeader;
+use crate::components::region::{KnownRegions, OfRegion, RegionPicker, region_in_url};
 use crate::components::remote_data::{fetch_data, show_latest_shaped};
 use crate::components::time_range::{TimeRangePicker, time_in_url};
 use crate::components::time_series::Crosshair;
@@ -31,8 +32,9 @@ use state::StateSentence;
 #[component]
 pub fn Overview() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let (time, namespace) = (time_in_url(), namespace_in_url());
-    let filter = TrafficFilter { tenant, namespace: namespace.value, time };
+    let (time, namespace, region) = (time_in_url(), namespace_in_url(), region_in_url());
+    let known = expect_context::<KnownRegions>().0;
+    let filter = TrafficFilter { tenant, namespace: namespace.value, region: region.value, time };
     provide_context(Crosshair(RwSignal::new(None)));
     let traffic = Traffic::fetch(None, filter);
     let first_check_ms = traffic.first_check_ms(time);
@@ -83,9 +85,11 @@ pub fn Overview() -> impl IntoView {
     view! {
         <PageHeader title="Overview">
             <NamespaceFilter namespace />
+            <RegionPicker region known />
             <TimeRangePicker time />
         </PageHeader>
         {move || traffic.first_shown.get().then(follow)}
+        <OfRegion region=region.value />
         <StateSentence traffic rules />
         <Unmatched found=unmatched />
         <Checklist ready=traffic.first_shown checked />

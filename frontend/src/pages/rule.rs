@@ -20,6 +20,7 @@ use crate::components::icon::Icon;
 use crate::components::menu::{Menu, MenuItem};
 use crate::components::owner::files_mark;
 use crate::components::page::PageHeader;
+use crate::components::region::{KnownRegions, OfRegion, RegionPicker, region_in_url};
 use crate::components::remote_data::{RemoteData, fetch_data, show_latest_shaped, show_shaped};
 use crate::components::require_role::{RequireRole, RoleLink};
 use crate::components::tabs::{Tabs, tab_in_url};
@@ -179,9 +180,10 @@ fn OverridesOf(id: String) -> impl IntoView {
 /// The decisions of the rule.
 #[component]
 fn RuleTraffic(rule: RuleAnswer) -> impl IntoView {
-    let time = time_in_url();
+    let (time, region) = (time_in_url(), region_in_url());
+    let known = expect_context::<KnownRegions>().0;
     let (tenant, namespace) = (expect_context::<TenantId>(), Signal::stored(String::new()));
-    let filter = TrafficFilter { tenant, namespace, time };
+    let filter = TrafficFilter { tenant, namespace, region: region.value, time };
     let traffic = Traffic::fetch(Some(rule.id.clone()), filter);
     let segments =
         has_segments(&rule.rule).then(|| view! { <Segments rule=rule.clone() filter /> });
@@ -189,8 +191,12 @@ fn RuleTraffic(rule: RuleAnswer) -> impl IntoView {
         <section class="stack" aria-labelledby="traffic-heading">
             <div class="page-head">
                 <h2 id="traffic-heading">"Decisions"</h2>
-                <TimeRangePicker time />
+                <div class="actions">
+                    <RegionPicker region known />
+                    <TimeRangePicker time />
+                </div>
             </div>
+            <OfRegion region=region.value />
             {show_latest_shaped(traffic.summary, Skeleton::Tiles, move |summary| view! { <Totals summary earlier=traffic.earlier(time) comparison=Signal::derive(move || time.value.get().comparison) first_check_ms=traffic.first_check_ms(time) /> })}
             <TrafficChart traffic time />
             {segments}

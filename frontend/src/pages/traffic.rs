@@ -57,6 +57,8 @@ pub struct TrafficFilter {
     pub tenant: TenantId,
     /// Empty for all.
     pub namespace: Signal<String>,
+    /// Empty for all.
+    pub region: Signal<String>,
     pub time: Binding<TimeSelection>,
 }
 
@@ -64,8 +66,8 @@ impl TrafficFilter {
     /// The scope of the selected time; tracked.
     pub fn scope(self, rule: Option<String>) -> StatsScope {
         let (from_ms, to_ms) = self.time.value.get().range.bounds_ms(browser::now_ms());
-        let namespace = self.namespace.get();
-        StatsScope { tenant: self.tenant.get(), rule, namespace, from_ms, to_ms }
+        let (namespace, region) = (self.namespace.get(), self.region.get());
+        StatsScope { tenant: self.tenant.get(), rule, namespace, region, from_ms, to_ms }
     }
 }
 
@@ -78,7 +80,7 @@ impl Traffic {
     /// Fetches the statistics of a rule, or of all.
     pub fn fetch(rule: Option<String>, filter: TrafficFilter) -> Self {
         let api = expect_context::<Api>();
-        let TrafficFilter { tenant, namespace, time } = filter;
+        let TrafficFilter { tenant, namespace, time, .. } = filter;
         let rule = StoredValue::new(rule);
         let about = move || filter.scope(rule.get_value());
         let earlier = move || {

@@ -1,7 +1,8 @@
-// An operator registers regions, changes the addresses of one, makes another the home, and removes them again.
+// An operator registers regions, changes the addresses of one, makes another the home, and removes them again. The pages of a tenant
+// show regions and the reach of rules only while there are regions.
 import { strict as assert } from "node:assert";
 
-import { api, fresh, heading, makeOperator, newcomer, scenario, signIn } from "../steps.mjs";
+import { api, fresh, heading, makeOperator, newcomer, scenario, signIn, stack } from "../steps.mjs";
 
 const operator = await newcomer("regional", `Regional ${fresh}`);
 await makeOperator(operator);
@@ -11,13 +12,18 @@ await scenario("regions", async ({ page, shoot }) => {
     // Gates of other scenarios start only without regions.
     assert.deepEqual((await regions()).regions, []);
     try {
-        await signIn(page, { ...operator, next: "/operator/regions" });
+        await signIn(page, { ...operator, next: `/t/${operator.tenant}/rules/new` });
+        await withoutRegions(page);
+        await page.goto(`${stack.baseUrl}/operator/regions`);
         await heading(page, "Regions");
         await first(page, shoot);
         await second(page, shoot);
+        await filters(page, shoot);
+        await page.goto(`${stack.baseUrl}/operator/regions`);
         await edits(page);
         await promotes(page, shoot);
         await removes(page);
+        await worldStays(page);
     } finally {
         await api("PUT", "/operator/regions", { home: null, regions: [] }, operator);
     }
@@ -25,6 +31,56 @@ await scenario("regions", async ({ page, shoot }) => {
 
 async function regions() {
     return api("GET", "/operator/regions", undefined, operator);
+}
+
+/** Without regions, nothing asks for one. */
+async function withoutRegions(page) {
+    await heading(page, "New rule");
+    await page.getByText(/^Rules live on/).waitFor();
+    await page.getByLabel("Consistency").waitFor();
+    assert.equal(await page.getByLabel("Counted in").count(), 0);
+    for (const [path, name] of [["overview", "Overview"], ["gates", "Gates"]]) {
+        await page.goto(`${stack.baseUrl}/t/${operator.tenant}/${path}`);
+        await heading(page, name);
+        await page.getByText(/^Rules live on/).waitFor();
+        assert.equal(await picker(page).count(), 0);
+    }
+}
+
+/** The gates of this stack are in no region, so a region has no gates and no checks. */
+async function filters(page, shoot) {
+    await page.goto(`${stack.baseUrl}/t/${operator.tenant}/overview`);
+    await picker(page).selectOption("us");
+    await page.getByText("Counts and charts are of one region").waitFor();
+    assert.equal(new URL(page.url()).searchParams.get("region"), "us");
+    await shoot("regions-overview");
+    await page.goto(`${stack.baseUrl}/t/${operator.tenant}/gates`);
+    const gates = page.getByRole("list", { name: "Gates" }).getByRole("listitem");
+    await gates.first().waitFor();
+    await shoot("regions-gates");
+    await picker(page).selectOption("eu");
+    await page.getByText("No gates are running").waitFor();
+    assert.equal(await gates.count(), 0);
+    await picker(page).selectOption("");
+    await gates.first().waitFor();
+    await page.goto(`${stack.baseUrl}/t/${operator.tenant}/rules/new`);
+    await page.getByLabel("Counted in").waitFor();
+    await shoot("regions-reach");
+}
+
+function picker(page) {
+    return page.getByRole("combobox", { name: "Region" });
+}
+
+/** A rule that was counted in all regions shows it still, and can be changed. */
+async function worldStays(page) {
+    const limit = { algorithm: "fixed_window", limit: 5, window_ms: 60_000 };
+    const body = { name: "world", count_by: ["user"], limits: [limit], reach: "world" };
+    const rule = await api("POST", `/tenants/${operator.tenant}/rules`, body, operator);
+    await page.goto(`${stack.baseUrl}/t/${operator.tenant}/rules/${rule.id}/edit`);
+    const reach = page.getByLabel("Counted in");
+    await reach.selectOption({ label: "Each region" });
+    await page.getByText("Every region counts by itself").waitFor();
 }
 
 /** Without regions the page says how to set them up; the first one is the home. */

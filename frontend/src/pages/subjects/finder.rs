@@ -34,7 +34,8 @@ const TABS: [&str; 2] = ["Busiest", "Near limit"];
 pub(super) fn Finder() -> impl IntoView {
     let tenant = expect_context::<TenantId>();
     let (time, namespace) = (time_in_url(), namespace_in_url());
-    let filter = TrafficFilter { tenant, namespace: namespace.value, time };
+    let region = Signal::stored(String::new());
+    let filter = TrafficFilter { tenant, namespace: namespace.value, region, time };
     let panel = Callback::new(move |tab| match tab {
         0 => view! { <Busiest filter /> }.into_any(),
         _ => view! { <NearLimits namespace=namespace.value /> }.into_any(),
