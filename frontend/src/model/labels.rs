@@ -6,7 +6,7 @@ use weir_domain::quantity::{grouped, short};
 use weir_wire::counted::CountedBody;
 use weir_wire::limits::LimitBody;
 use weir_wire::rules::{ConditionBody, OperandBody, RuleBody, controls};
-use weir_wire::words::{Action, Mode, Op, Period};
+use weir_wire::words::{Action, Mode, Op, Period, Reach};
 
 /// The whole rule in one or two sentences.
 pub fn sentence(rule: &RuleBody) -> String {
@@ -44,6 +44,16 @@ pub fn sentence(rule: &RuleBody) -> String {
         Mode::Off => text += " Off: the rule has no effect.",
     }
     text
+}
+
+/// The first limit in all regions together, if each of several counts a rule by itself: `3 regions × 100/min = up to 300/min worldwide.`
+pub fn worldwide(rule: &RuleBody, regions: usize) -> Option<String> {
+    let factor = u32::try_from(regions).ok().filter(|regions| *regions > 1)?;
+    let counts = rule.action == Action::Limit && rule.reach == Reach::Region;
+    let is_number = |limit: &&LimitBody| !matches!(limit, LimitBody::Spacing { .. });
+    let limit = rule.limits.first().filter(is_number).filter(|_| counts)?;
+    let all = limit_in_short(&limit.clone().times(factor));
+    Some(format!(" {regions} regions × {} = up to {all} worldwide.", limit_in_short(limit)))
 }
 
 /// The requests that the conditions match.

@@ -4,6 +4,8 @@ mod definition;
 mod revisions;
 mod segments;
 
+use std::collections::BTreeSet;
+
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos_router::NavigateOptions;
@@ -118,6 +120,8 @@ pub(super) fn rule_of_address() -> RemoteData<RuleAnswer> {
 fn Summary(rule: RuleAnswer) -> impl IntoView {
     let tenant = expect_context::<TenantId>();
     let body = rule.rule.clone();
+    let (regions, counted) = (expect_context::<KnownRegions>().0, body.clone());
+    let worldwide = move || labels::worldwide(&counted, regions.with(BTreeSet::len));
     let edit = format!("rules/{}/edit", rule.id);
     let what_if = format!("what-if?rule={}", rule.id);
     let test = request_link(Some(&body.namespace), &sample_request(&body), 1);
@@ -126,7 +130,7 @@ fn Summary(rule: RuleAnswer) -> impl IntoView {
     let description = (!body.description.is_empty())
         .then(|| view! { <p class="prose">{body.description.clone()}</p> });
     view! {
-        <p class="sentence">{labels::sentence(&body)}</p>
+        <p class="sentence">{labels::sentence(&body)}{worldwide}</p>
         {description}
         {warnings}
         <div class="actions">

@@ -65,6 +65,7 @@ async function filters(page, shoot) {
     await gates.first().waitFor();
     await page.goto(`${stack.baseUrl}/t/${operator.tenant}/rules/new`);
     await page.getByLabel("Counted in").waitFor();
+    await page.getByText(/ 2 regions × .* = up to .* worldwide\.$/).waitFor();
     await shoot("regions-reach");
 }
 

@@ -35,6 +35,17 @@ fn limits_are_short_on_chips() {
 }
 
 #[test]
+fn rule_of_each_region_admits_its_limit_in_each() {
+    let minute = json!({ "algorithm": "fixed_window", "limit": 100, "window_ms": 60_000 });
+    let mut body = rule(json!({ "name": "api", "limits": [minute] }));
+    let text = " 3 regions × 100/min = up to 300/min worldwide.";
+    assert_eq!(worldwide(&body, 3).as_deref(), Some(text));
+    assert_eq!([0, 1].map(|regions| worldwide(&body, regions)), [None, None]);
+    body.reach = Reach::World;
+    assert_eq!(worldwide(&body, 3), None);
+}
+
+#[test]
 fn rule_reads_as_a_sentence() {
     let login = rule(json!({
         "name": "login", "match": [{"attribute": "route", "op": "equals", "value": "/login"}],

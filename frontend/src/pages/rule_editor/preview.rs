@@ -1,5 +1,7 @@
 //! The effect of the rule in the form: as a sentence with its warnings, and as a simulation.
 
+use std::collections::BTreeSet;
+
 use leptos::prelude::*;
 use weir_wire::rules::RuleAnswer;
 use weir_wire::words::Action;
@@ -7,6 +9,7 @@ use weir_wire::words::Action;
 use crate::components::control_flow::Show;
 use crate::components::feedback::remark;
 use crate::components::picture::{RulePicture, SimulatedRule};
+use crate::components::region::KnownRegions;
 use crate::components::rule_form::Editor;
 use crate::model::labels;
 use crate::model::rule_form::RuleForm;
@@ -14,7 +17,12 @@ use crate::model::rule_form::RuleForm;
 /// The rule as a sentence, with its warnings.
 #[component]
 pub(super) fn Preview(editor: Editor) -> impl IntoView {
-    let sentence = Memo::new(move |_| labels::sentence(&editor.rule()));
+    let regions = expect_context::<KnownRegions>().0;
+    let sentence = Memo::new(move |_| {
+        let rule = editor.rule();
+        let worldwide = labels::worldwide(&rule, regions.with(BTreeSet::len));
+        labels::sentence(&rule) + &worldwide.unwrap_or_default()
+    });
     view! {
         <h2>"Summary"</h2>
         <p class="sentence" aria-live="polite">{sentence}</p>
