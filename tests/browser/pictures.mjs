@@ -99,6 +99,8 @@ async function subject(page) {
 async function suggestion(page) {
     await page.goto(`${stack.baseUrl}${home}/rules/${searches.id}/edit`);
     await heading(page, "Edit searches-per-user");
+    // A second suggestion at the same time would be refused.
+    await page.getByText(/^p99 of your subjects: [0-9]/).waitFor(SLOWLY);
     await page.getByRole("button", { name: "Suggest from traffic" }).click();
     const drawer = page.getByRole("dialog", { name: "Suggest from traffic" });
     await drawer.getByLabel("It can deny").selectOption({ label: "5% of subjects" });
