@@ -184,7 +184,8 @@ fn most_used(entry: &CustomerEntry) -> (String, i64) {
 
 fn used_cell(entry: &CustomerEntry) -> AnyView {
     let Some(near) = &entry.most_used else {
-        return view! { <span class="muted">"No limit"</span> }.into_any();
+        // A plan can deny the customer.
+        return view! { <span class="muted">"–"</span> }.into_any();
     };
     let (tenant, page) = (expect_context::<TenantId>(), format!("rules/{}", near.rule_id));
     let rule = near.rule.clone();
