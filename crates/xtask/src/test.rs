@@ -34,7 +34,7 @@ pub fn run(workspace: &Workspace) -> Result<()> {
         code(workspace)?;
         pages.join().map_err(|_| anyhow!("the build of the dashboard panicked"))?
     })?;
-    let weir = step("server and tests", || workspace.build_all())?;
+    let weir = step("server with the pages", || workspace.build_all())?;
     step("pages in the server", || pages::check(&weir))?;
     step("API documents", || openapi::run(workspace, &weir, Mode::Check))?;
     unless_passed(workspace, "image", &IMAGE, || image::run(workspace, &weir))?;
@@ -57,13 +57,14 @@ fn pages_and_purity(workspace: &Workspace) -> Result<()> {
     })
 }
 
-/// The checks that need neither the dashboard nor a built server.
+/// The checks that need neither the dashboard nor a built server, and the compilation of all tests.
 fn code(workspace: &Workspace) -> Result<()> {
     let lints = ["clippy", "--workspace", "--all-targets", "--quiet", "--", "-Dwarnings"];
     step("lints", || call(workspace.cargo().args(lints)))?;
     step("SQL descriptions", || sqlx::run(workspace, Mode::Check))?;
     step("instructions of the pure parts", || instructions::run(workspace, Mode::Check))?;
-    step("generated code", || protos::run(workspace, Mode::Check))
+    step("generated code", || protos::run(workspace, Mode::Check))?;
+    step("tests", || workspace.build_without_pages())
 }
 
 /// The files on which the steps depend. The server contains the dashboard, the guide and the migrations.

@@ -87,9 +87,18 @@ impl Workspace {
 
     /// The same together with all tests, so that what both stand on is compiled once. Only a build of the dashboard needs `weir-bind`.
     pub fn build_all(&self) -> Result<PathBuf> {
-        let all = ["build", "--workspace", "--all-targets", "--exclude", "weir-bind"];
-        call(self.cargo().args(all).args(EMBED))?;
+        self.build_all_with(&EMBED)?;
         Ok(self.program())
+    }
+
+    /// The same with a server that lacks the pages, for the time until the dashboard is there.
+    pub fn build_without_pages(&self) -> Result<()> {
+        self.build_all_with(&[])
+    }
+
+    fn build_all_with(&self, features: &[&str]) -> Result<()> {
+        let all = ["build", "--workspace", "--all-targets", "--exclude", "weir-bind"];
+        call(self.cargo().args(all).args(features))
     }
 
     fn build_server_with(&self, features: &[&str]) -> Result<PathBuf> {
