@@ -59,6 +59,9 @@ pub(crate) async fn list(
         &format!("{namespaces:?}"),
         &format!("{:?}", query.customer),
     ];
+    if let Some(Err(reason)) = query.customer.as_deref().map(weir_domain::names::value) {
+        return Err(Problem::invalid_field("customer", reason).into());
+    }
     let list = List::new(&of, ListQuery { limit: query.limit, cursor: query.cursor })?;
     let rule_id = parse_rule(query.rule_id)?;
     let page = list.page(|key: String| key.parse().ok())?;

@@ -458,6 +458,7 @@ async fn busiest_and_refused_are_listed_with_what_is_uncertain() {
     assert_eq!(of_customer("u-1").await.refused_field(), "customer");
     let attribute = json!({ "customer_attribute": "user" });
     plane.by(&ada, "PATCH", "").json(&attribute).send().await.expect(200);
+    assert_eq!(of_customer("u%00").await.refused_field(), "customer");
     for (customer, count) in [("u-1", 3), ("u-2", 0)] {
         let found = of_customer(customer).await.expect(200);
         assert_eq!(found.body["data"].as_array().map(Vec::len), Some(count), "{customer}");
