@@ -138,11 +138,7 @@ async fn quota_rule_named(plane: &Plane, member: &Member, name: &str) -> String 
 
 #[tokio::test]
 async fn list_of_customers_has_the_limit_that_each_has_used_most() {
-    let redis = weir_local::shared::redis();
-    let relay = weir_local::Relay::start(redis.port()).expect("a relay");
-    let url = redis.url().replace(&redis.port().to_string(), &relay.port().to_string());
-    let plane = Plane::with_redis(&url).await;
-    plane.limiter_up().await;
+    let (plane, relay) = Plane::over_relay().await;
     let ada = plane.member("ada@example.com").await;
     let attribute = json!({ "customer_attribute": "user" });
     plane.by(&ada, "PATCH", "").json(&attribute).send().await.expect(200);

@@ -84,11 +84,7 @@ async fn inspection_of_a_subject_shows_every_rule_that_counts_it() {
 
 #[tokio::test]
 async fn subject_is_inspected_and_blocked_while_redis_does_not_answer() {
-    let redis = weir_local::shared::redis();
-    let relay = weir_local::Relay::start(redis.port()).expect("a relay");
-    let url = redis.url().replace(&redis.port().to_string(), &relay.port().to_string());
-    let plane = Plane::with_redis(&url).await;
-    plane.limiter_up().await;
+    let (plane, relay) = Plane::over_relay().await;
     let ada = plane.member("ada@example.com").await;
     let id = rule(&plane, &ada, per_day("per-user", &json!(["user"]), 5)).await;
     let mut other = per_day("per-user", &json!(["user"]), 7);

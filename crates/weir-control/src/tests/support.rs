@@ -86,6 +86,16 @@ impl Plane {
         plane
     }
 
+    /// Starts a control plane that reaches Redis over this relay, waits long for it, and has reached it.
+    pub(super) async fn over_relay() -> (Self, weir_local::Relay) {
+        let redis = weir_local::shared::redis();
+        let relay = weir_local::Relay::start(redis.port()).expect("a relay");
+        let url = redis.url().replace(&redis.port().to_string(), &relay.port().to_string());
+        let plane = Self::with_redis(&url).await;
+        plane.limiter_up().await;
+        (plane, relay)
+    }
+
     /// Starts a control plane with Redis at this address, for which it waits long.
     pub(super) async fn with_redis(url: &str) -> Self {
         let settings = ControlSettings { signup: Signup::Open, ..ControlSettings::default() };

@@ -156,11 +156,7 @@ async fn counter_entries(plane: &Plane, member: &Member) -> Vec<Value> {
 
 #[tokio::test]
 async fn reset_locks_no_row_while_it_waits_for_redis_and_leaves_a_trace_if_it_fails() {
-    let redis = weir_local::shared::redis();
-    let relay = weir_local::Relay::start(redis.port()).expect("a relay");
-    let url = redis.url().replace(&redis.port().to_string(), &relay.port().to_string());
-    let plane = Plane::with_redis(&url).await;
-    plane.limiter_up().await;
+    let (plane, relay) = Plane::over_relay().await;
     let ada = plane.member("ada@example.com").await;
     let limits = json!([{ "algorithm": "fixed_window", "limit": 5, "window_ms": 60_000 }]);
     let body = json!({ "name": "per-user", "count_by": ["user"], "limits": limits });
