@@ -22,6 +22,8 @@ use weir_domain::rulebook::Rulebook;
 #[derive(Debug)]
 pub(crate) struct CurrentRulebook {
     book: ArcSwapOption<Rulebook>,
+    /// The time at which the first rulebook came into force.
+    first: OnceLock<Instant>,
     /// The origin of ages, of a clock that is never set.
     started: Instant,
     /// The time at which the rulebook in force was last known to be the newest, in milliseconds after `started`. Negative
@@ -49,6 +51,7 @@ pub struct Staleness {
 }
 
 const NEVER: i64 = i64::MIN;
+const FIRST_SECOND: Duration = Duration::from_secs(1);
 /// The longest time from the announcement of a change until it is in force. Later the rulebook is reported as stale: Postgres is
 /// too far away or too slow, or cannot be reached.
 const IN_FORCE_WITHIN: Duration = Duration::from_secs(5);
@@ -63,6 +66,7 @@ impl Default for CurrentRulebook {
     fn default() -> Self {
         Self {
             book: ArcSwapOption::empty(),
+            first: OnceLock::new(),
             started: Instant::now(),
             confirmed_ms: AtomicI64::new(NEVER),
             announced: Mutex::default(),
@@ -79,7 +83,13 @@ impl CurrentRulebook {
 
     /// Puts a rulebook in force. The follower calls it while it holds the lock of its cache.
     pub(crate) fn apply(&self, book: Rulebook) {
+        self.first.get_or_init(Instant::now);
         self.book.store(Some(Arc::new(book)));
+    }
+
+    /// Whether the first rulebook came into force less than a second ago.
+    pub(crate) fn is_first_second(&self) -> bool {
+        self.first.get().is_none_or(|first| first.elapsed() < FIRST_SECOND)
     }
 
     /// Notes that the rulebook in force was the newest `age` ago.
@@ -165,6 +175,18 @@ mod tests {
         assert!(current.age().unwrap() >= Duration::from_secs(90));
         current.confirm(Duration::MAX);
         assert!(current.age().unwrap() > Duration::from_hours(24));
+    }
+
+    #[test]
+    fn first_second_begins_with_the_first_rulebook() {
+        let current = CurrentRulebook::default();
+        assert!(current.is_first_second(), "there is no rulebook");
+        current.apply(Rulebook::default());
+        assert!(current.is_first_second());
+        let earlier = CurrentRulebook::default();
+        earlier.first.get_or_init(|| Instant::now().checked_sub(FIRST_SECOND).expect("a time"));
+        earlier.apply(Rulebook::default());
+        assert!(!earlier.is_first_second(), "a later rulebook begins none");
     }
 
     #[test]

@@ -180,6 +180,19 @@ impl GateState {
         self.meters.render(&self.limiter.health(), stock)
     }
 
+    /// The version in force, or why load balancers and proxies must not send requests to this gate.
+    pub(crate) fn ready(&self) -> Result<u64, &'static str> {
+        let version = self.rulebook_version().ok_or("the rulebook has not been loaded yet")?;
+        if self.held.refuses() {
+            return Err("the rulebook is older than WEIR_RULEBOOK_MAX_AGE_S");
+        }
+        // Checks that came before the first connection would be decided without Redis.
+        if self.held.is_first_second() && !self.limiter.up() {
+            return Err("Redis has not answered yet");
+        }
+        Ok(version)
+    }
+
     /// The version in force, if any.
     pub fn rulebook_version(&self) -> Option<u64> {
         self.held.current().map(|book| book.version())

@@ -368,11 +368,7 @@ fn run_rate_limit_service(
 ) -> anyhow::Result<Arc<ListenerMeters>> {
     let address = listener.local_addr().context("read the own address")?;
     tracing::info!(%address, "rate limit service listening");
-    let (router, health) = weir_gate::rate_limit_service(state, running.leaving.clone());
-    let stop = running.stop.clone();
-    running.spawn("health of the rate limit service", async move {
-        stop.run_until_cancelled(health).await;
-    });
+    let router = weir_gate::rate_limit_service(state, running.leaving.clone());
     let meters = Arc::new(ListenerMeters::default());
     let tls = certificate::start(settings.rls_tls.as_ref(), false, running)?;
     let settings = ServeSettings {

@@ -33,19 +33,15 @@ pub(crate) async fn healthz() -> &'static str {
     "ok"
 }
 
-/// Whether a rulebook is loaded. Without Redis the status is 200 with `"redis":"degraded"`.
+/// Whether a rulebook is loaded, and Redis answered or a second has passed since. Without Redis the status is then 200 with
+/// `"redis":"degraded"`.
 #[utoipa::path(get, path = "/readyz", tag = "operations", operation_id = "readiness", security(()),
     responses(
         (status = 200, description = "Decides checks", body = Readiness),
-        (status = 503, description = "No rulebook has been loaded, it is stale and stale rulebooks are refused, or the process is stopping", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 503, description = "No rulebook has been loaded, the gate has just started and Redis has not answered yet, the rulebook is stale and stale rulebooks are refused, or the process is stopping", body = ProblemBody, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn readyz(State(state): State<GateState>) -> Result<Json<Readiness>, Problem> {
-    let Some(rulebook_version) = state.rulebook_version() else {
-        return Err(Problem::unavailable("the rulebook has not been loaded yet"));
-    };
-    if state.held.refuses() {
-        return Err(Problem::unavailable("the rulebook is older than WEIR_RULEBOOK_MAX_AGE_S"));
-    }
+    let rulebook_version = state.ready().map_err(Problem::unavailable)?;
     let age = state.held.age().unwrap_or_default();
     let age_ms = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
     Ok(Json(Readiness {

@@ -20,6 +20,7 @@ use weir_rls::rate_limit_service_server::{
 use weir_rls::{RateLimitRequest, RateLimitResponse};
 
 use self::call::Call;
+use self::health::HealthService;
 use crate::decide::TooManyLimits;
 use crate::requests::caller::Caller;
 use crate::requests::run_to_completion::RunToCompletion;
@@ -29,24 +30,19 @@ use crate::state::GateState;
 /// a client could avoid its limit.
 const MESSAGE_BYTES_MAX: usize = 1 << 20;
 
-/// The routes of the service and of the health service, and the task that keeps the latter up to date. Until `leaving` is cancelled
-/// the service is as ready as the gate.
-pub fn rate_limit_service(
-    state: GateState,
-    leaving: CancellationToken,
-) -> (Router, impl Future<Output = ()> + Send + 'static) {
-    let (health, task) = health::start(state.clone(), SERVICE_NAME, leaving);
+/// The routes of the service and of the health service. Until `leaving` is cancelled the service is as ready as the gate.
+pub fn rate_limit_service(state: GateState, leaving: CancellationToken) -> Router {
+    let health = HealthService { state: state.clone(), name: SERVICE_NAME, leaving }.service();
     let service = RateLimitServiceServer::new(RateLimits(state.clone()));
     let service = service.max_decoding_message_size(MESSAGE_BYTES_MAX);
     let admitted = middleware::from_fn_with_state(state, admission::admit);
-    let router = Router::new()
+    Router::new()
         .route_service(&format!("/{SERVICE_NAME}/ShouldRateLimit"), service)
         .layer(admitted)
         .route_service("/grpc.health.v1.Health/{method}", health)
         .fallback(|| async {
             Status::unimplemented("no such method").into_http::<axum::body::Body>()
-        });
-    (router, task)
+        })
 }
 
 /// The service, for calls with a [`Caller`].

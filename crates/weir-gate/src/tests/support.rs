@@ -162,7 +162,7 @@ impl Gate {
         if let Some(key) = key {
             request = request.header(header::AUTHORIZATION, format!("Bearer {key}"));
         }
-        let (router, _) = rate_limit_service(self.state.clone(), CancellationToken::new());
+        let router = rate_limit_service(self.state.clone(), CancellationToken::new());
         let settings = PlaneSettings { request_ids: RequestIds::new(|| 0), request_deadline: None };
         let response =
             Plane::new(router, settings).answer(request.body(body).expect("a request")).await;

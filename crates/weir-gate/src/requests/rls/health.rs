@@ -2,41 +2,122 @@
 
 use std::time::Duration;
 
+use futures_util::stream::{self, BoxStream, StreamExt as _};
 use tokio_util::sync::CancellationToken;
-use tonic_health::ServingStatus;
+use tonic::{Request, Response, Status};
+use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_server::{Health, HealthServer};
-use tonic_health::server::health_reporter;
+use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
 
 use crate::state::GateState;
 
-/// The longest time by which the service is behind `/readyz`.
+/// The longest time by which a watched status is behind `/readyz`.
 const INTERVAL: Duration = Duration::from_millis(100);
 /// The most bytes of a call, which needs no key: it holds the name of a service.
 const MESSAGE_BYTES_MAX: usize = 1024;
 
-/// The service, and the task that keeps it up to date.
-pub(super) fn start(
-    state: GateState,
-    name: &'static str,
-    leaving: CancellationToken,
-) -> (HealthServer<impl Health>, impl Future<Output = ()> + Send + 'static) {
-    let (reporter, service) = health_reporter();
-    let task = async move {
-        let mut known = None;
-        loop {
-            let is_ready = state.rulebook_version().is_some()
-                && !state.held.refuses()
-                && !leaving.is_cancelled();
-            if known != Some(is_ready) {
-                known = Some(is_ready);
-                let status =
-                    if is_ready { ServingStatus::Serving } else { ServingStatus::NotServing };
-                // The empty name is that of the whole server.
-                reporter.set_service_status("", status).await;
-                reporter.set_service_status(name, status).await;
-            }
+/// The status of the whole server, whose name is empty, and of the service `name`.
+#[derive(Clone)]
+pub(super) struct HealthService {
+    pub(super) state: GateState,
+    pub(super) name: &'static str,
+    /// Cancelled when the process begins to stop.
+    pub(super) leaving: CancellationToken,
+}
+
+impl HealthService {
+    pub(super) fn service(self) -> HealthServer<impl Health> {
+        HealthServer::new(self).max_decoding_message_size(MESSAGE_BYTES_MAX)
+    }
+
+    fn verify_name(&self, request: &Request<HealthCheckRequest>) -> Result<(), Status> {
+        let name = request.get_ref().service.as_str();
+        let is_known = name.is_empty() || name == self.name;
+        is_known.then_some(()).ok_or_else(|| Status::not_found("no such service"))
+    }
+
+    fn status(&self) -> ServingStatus {
+        let is_ready = self.state.ready().is_ok() && !self.leaving.is_cancelled();
+        if is_ready { ServingStatus::Serving } else { ServingStatus::NotServing }
+    }
+
+    /// Waits until the status differs from `sent`.
+    async fn other_than(&self, sent: Option<ServingStatus>) -> ServingStatus {
+        while sent == Some(self.status()) {
             tokio::time::sleep(INTERVAL).await;
         }
-    };
-    (service.max_decoding_message_size(MESSAGE_BYTES_MAX), task)
+        self.status()
+    }
+}
+
+#[tonic::async_trait]
+impl Health for HealthService {
+    async fn check(
+        &self,
+        request: Request<HealthCheckRequest>,
+    ) -> Result<Response<HealthCheckResponse>, Status> {
+        self.verify_name(&request)?;
+        Ok(Response::new(HealthCheckResponse { status: self.status().into() }))
+    }
+
+    type WatchStream = BoxStream<'static, Result<HealthCheckResponse, Status>>;
+
+    async fn watch(
+        &self,
+        request: Request<HealthCheckRequest>,
+    ) -> Result<Response<Self::WatchStream>, Status> {
+        self.verify_name(&request)?;
+        let statuses = stream::unfold((self.clone(), None), |(service, sent)| async move {
+            let status = service.other_than(sent).await;
+            Some((Ok(HealthCheckResponse { status: status.into() }), (service, Some(status))))
+        });
+        Ok(Response::new(statuses.boxed()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_domain::rulebook::Rulebook;
+    use weir_domain::time::{Clock, Timestamp};
+    use weir_redis::limiter::{Limiter, LimiterSettings};
+
+    use super::*;
+    use crate::memory::monotonic::Monotonic;
+
+    #[tokio::test]
+    async fn gate_serves_after_redis_has_answered_and_until_it_leaves() {
+        let redis = weir_redis::client(&weir_local::shared::redis().url()).expect("an address");
+        let stop = CancellationToken::new();
+        let (limiter, batcher) = Limiter::new(redis, LimiterSettings::default(), stop.clone());
+        let clock = Clock::new(|| Timestamp::from_millis(0));
+        let state = GateState::supplied(limiter, clock, Monotonic::default());
+        let leaving = CancellationToken::new();
+        let service =
+            HealthService { state: state.clone(), name: "weir.Test", leaving: leaving.clone() };
+        let ask = async |name: &str| {
+            let answer = service.check(Request::new(request(name))).await?.into_inner();
+            Ok::<_, Status>(answer.status())
+        };
+        let named = Request::new(request("weir.Test"));
+        let mut watched = service.watch(named).await.expect("it is known").into_inner();
+        let mut next = async || watched.next().await.expect("no end").expect("a status").status();
+        assert_eq!(ask("").await.expect("it is known"), ServingStatus::NotServing);
+        state.held.apply(Rulebook::default());
+        assert_eq!(ask("weir.Test").await.expect("it is known"), ServingStatus::NotServing);
+        assert_eq!(next().await, ServingStatus::NotServing);
+        tokio::spawn(batcher);
+        assert_eq!(next().await, ServingStatus::Serving);
+        assert_eq!(ask("").await.expect("it is known"), ServingStatus::Serving);
+        assert_eq!(
+            ask("weir.Other").await.expect_err("it is unknown").code(),
+            tonic::Code::NotFound
+        );
+        leaving.cancel();
+        assert_eq!(next().await, ServingStatus::NotServing);
+        stop.cancel();
+    }
+
+    fn request(name: &str) -> HealthCheckRequest {
+        HealthCheckRequest { service: name.to_owned() }
+    }
 }
