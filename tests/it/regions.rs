@@ -22,7 +22,7 @@ struct Regions {
     eu: Server,
     us: Server,
     way: Relay,
-    _us_redis: Redis,
+    us_redis: Redis,
 }
 
 const YEAR_MS: u64 = 366 * 24 * 60 * 60 * 1_000;
@@ -56,7 +56,7 @@ impl Regions {
         let us = gate("us", internal[1], Some(redis));
         stack.until_ready(&eu).await;
         stack.until_ready(&us).await;
-        Self { stack, eu, us, way, _us_redis: us_redis }
+        Self { stack, eu, us, way, us_redis }
     }
 
     /// Waits until both gates apply this version, and the far one reaches the home for a rule of this namespace.
@@ -148,6 +148,24 @@ async fn limit_of_all_regions_is_never_exceeded_with_any_algorithm() {
         assert!(eu >= 10 && us >= 10, "{namespace}: each region sent 40");
     }
     assert_eq!(admitted(both, &tenant.key, "each", 60).await, [50, 50], "the default reach");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn gate_that_is_ready_has_reached_the_home() {
+    let regions = shared().await;
+    let tenant = Tenant::sign_up(&regions.stack).await;
+    let rule = json!({ "namespace": "api", "name": "all", "count_by": ["user"], "reach": "world",
+        "limits": [{ "algorithm": "fixed_window", "limit": 50, "window_ms": YEAR_MS }] });
+    tenant.rule(&rule).await;
+    for _ in 0..3 {
+        let internal = free_port().expect("a free port");
+        let env = regions.stack.in_region("us", &format!("127.0.0.1:{internal}"));
+        let redis_url = Some(regions.us_redis.url());
+        let gate = regions.stack.gate(GateSettings { redis_url, env, ..GateSettings::default() });
+        regions.stack.until_serving(&gate).await;
+        let reply = tenant.ask(&gate, "/check", &check("api", &json!({}))).await;
+        assert!(reply.allowed() && reply.body["degraded"].is_null(), "{}", reply.body);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -186,9 +186,14 @@ impl GateState {
         if self.held.refuses() {
             return Err("the rulebook is older than WEIR_RULEBOOK_MAX_AGE_S");
         }
-        // Checks that came before the first connection would be decided without Redis.
-        if self.held.is_first_second() && !self.limiter.up() {
-            return Err("Redis has not answered yet");
+        // Checks that came before the first connections would be decided without them.
+        if self.held.is_first_second() {
+            if !self.limiter.up() {
+                return Err("Redis has not answered yet");
+            }
+            if self.home.get().is_some_and(Link::is_away) {
+                return Err("the home region has not answered yet");
+            }
         }
         Ok(version)
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use reqwest::Client;
 use reqwest::header::CONTENT_TYPE;
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{Notify, Semaphore, mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use weir_domain::time::Clock;
@@ -46,6 +46,8 @@ struct Shared {
     settings: LinkSettings,
     client: Client,
     gates: Mutex<Vec<Gate>>,
+    /// Wakes the task that asks the gates whether they answer.
+    changed: Notify,
     /// A random number of this run.
     sender: u64,
     /// The number of calls so far.
@@ -98,8 +100,8 @@ impl Link {
         let mut sender = [0; 8];
         (settings.random)(&mut sender);
         let sender = u64::from_be_bytes(sender);
-        let (gates, calls) = (Mutex::default(), AtomicU64::new(0));
-        let shared = Arc::new(Shared { settings, client, gates, sender, calls });
+        let (gates, changed, calls) = (Mutex::default(), Notify::new(), AtomicU64::new(0));
+        let shared = Arc::new(Shared { settings, client, gates, changed, sender, calls });
         let link = Self { queue, shared: Arc::clone(&shared) };
         let task = async move {
             let asking = shared.clone().ask_for_ever();
@@ -109,15 +111,25 @@ impl Link {
         Ok((link, task))
     }
 
-    /// Sets the addresses of the region's gates.
+    /// Sets the addresses of the region's gates. New ones are asked at once.
     pub fn set_gates(&self, addresses: &[String]) {
         let mut gates = self.shared.gates();
+        if gates.iter().map(|gate| &gate.address).eq(addresses) {
+            return;
+        }
         let known = std::mem::take(&mut *gates);
         let gate = |address: &String| {
             let known = known.iter().find(|gate| gate.address == *address).cloned();
             known.unwrap_or_else(|| Gate { address: address.clone(), run: None, failed: false })
         };
         gates.extend(addresses.iter().map(gate));
+        self.shared.changed.notify_one();
+    }
+
+    /// Whether the region has gates, of which none answers.
+    pub fn is_away(&self) -> bool {
+        let gates = self.shared.gates();
+        !gates.is_empty() && gates.iter().all(|gate| gate.run.is_none())
     }
 
     /// Whether a gate of the region answers.
@@ -172,7 +184,7 @@ impl Shared {
                 });
             }
             asked.join_all().await;
-            tokio::time::sleep(ASK_EVERY).await;
+            let _ = tokio::time::timeout(ASK_EVERY, self.changed.notified()).await;
         }
     }
 

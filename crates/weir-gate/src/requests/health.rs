@@ -33,12 +33,12 @@ pub(crate) async fn healthz() -> &'static str {
     "ok"
 }
 
-/// Whether a rulebook is loaded, and Redis answered or a second has passed since. Without Redis the status is then 200 with
-/// `"redis":"degraded"`.
+/// Whether a rulebook is loaded, and Redis and the home region answered or a second has passed since. Without Redis the status is then
+/// 200 with `"redis":"degraded"`.
 #[utoipa::path(get, path = "/readyz", tag = "operations", operation_id = "readiness", security(()),
     responses(
         (status = 200, description = "Decides checks", body = Readiness),
-        (status = 503, description = "No rulebook has been loaded, the gate has just started and Redis has not answered yet, the rulebook is stale and stale rulebooks are refused, or the process is stopping", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 503, description = "No rulebook has been loaded, the gate has just started and Redis or the home region has not answered yet, the rulebook is stale and stale rulebooks are refused, or the process is stopping", body = ProblemBody, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn readyz(State(state): State<GateState>) -> Result<Json<Readiness>, Problem> {
     let rulebook_version = state.ready().map_err(Problem::unavailable)?;
