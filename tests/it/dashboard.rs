@@ -8,7 +8,7 @@ use weir_local::ScratchDir;
 use crate::harness::{Dev, MailServer, MailServerOptions, OidcServer, binary, print};
 
 /// Runs all of `tests/browser/scenarios`, even if one fails, in two installations at the same time, because they mostly wait.
-/// `cargo xtask setup` installs their dependencies.
+/// `cargo xtask setup` installs their dependencies. With `SCREENSHOTS`, the path of a folder, they also write pictures of each page.
 #[tokio::test]
 async fn scenarios_pass_in_a_real_browser() {
     let browser = Path::new(env!("CARGO_MANIFEST_DIR")).join("browser");
@@ -35,8 +35,6 @@ async fn run_all(browser: &Path, scripts: impl Iterator<Item = &PathBuf>) -> Vec
     args.extend(["--oidc-issuer", &provider.issuer, "--oidc-client-id", "weir"]);
     args.extend(["--oidc-client-secret", OidcServer::SECRET, "--oidc-name", "Example ID"]);
     let dev = Dev::start_with(scratch.path(), &args).await;
-    // The folder of the screenshots, one for each page. Git ignores it.
-    let screenshots = Path::new(env!("CARGO_MANIFEST_DIR")).join("../screenshots");
     let psql = weir_local::postgres_folder().expect("Postgres is installed").join("psql");
     let mut failed = Vec::new();
     for script in scripts {
@@ -44,7 +42,6 @@ async fn run_all(browser: &Path, scripts: impl Iterator<Item = &PathBuf>) -> Vec
         command
             .arg(script)
             .current_dir(browser)
-            .env("SCREENSHOTS", &screenshots)
             .env("BASE_URL", dev.text("/control"))
             .env("EMAIL", dev.text("/email"))
             .env("PASSWORD", dev.text("/password"))

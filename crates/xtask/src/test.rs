@@ -18,6 +18,9 @@ use crate::{
     tidy,
 };
 
+/// The variable that sets the number of tests that run at the same time.
+const THREADS: &str = "RUST_TEST_THREADS";
+
 pub fn run(workspace: &Workspace) -> Result<()> {
     setup::run(workspace, Purpose::Test)?;
     step("format", || call(workspace.cargo().args(["fmt", "--all", "--check"])))?;
@@ -43,7 +46,13 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     // The same crates as above: with others, cargo would choose other features and compile some crates again. `weir-bind` has no
     // tests; each build of the dashboard runs it.
     let tests = ["test", "--workspace", "--exclude", "weir-bind", "--no-fail-fast"];
-    call(workspace.cargo().args(tests).args(EMBED).env("WEIR_BIN", weir))
+    let mut cargo = workspace.cargo();
+    cargo.args(tests).args(EMBED).env("WEIR_BIN", weir);
+    if env::var_os(THREADS).is_none() {
+        // Most tests mostly wait.
+        cargo.env(THREADS, (thread::available_parallelism()?.get() + 1).to_string());
+    }
+    call(&mut cargo)
 }
 
 /// The dashboard, and that the crates which it shares with the server need nothing that a browser lacks.
