@@ -32,7 +32,7 @@ const MESSAGE_BYTES_MAX: usize = 1 << 20;
 
 /// The routes of the service and of the health service. Until `leaving` is cancelled the service is as ready as the gate.
 pub fn rate_limit_service(state: GateState, leaving: CancellationToken) -> Router {
-    let health = HealthService { state: state.clone(), name: SERVICE_NAME, leaving }.service();
+    let health = HealthService::new(state.clone(), SERVICE_NAME, leaving).into_server();
     let service = RateLimitServiceServer::new(RateLimits(state.clone()));
     let service = service.max_decoding_message_size(MESSAGE_BYTES_MAX);
     let admitted = middleware::from_fn_with_state(state, admission::admit);

@@ -1,8 +1,10 @@
 //! The health service of gRPC: as ready as `/readyz`.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::stream::{self, BoxStream, StreamExt as _};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status};
 use tonic_health::pb::health_check_response::ServingStatus;
@@ -13,20 +15,27 @@ use crate::state::GateState;
 
 /// The longest time by which a watched status is behind `/readyz`.
 const INTERVAL: Duration = Duration::from_millis(100);
+/// The most watched statuses at a time: each is compared in every interval.
+const WATCHED_MAX: usize = 1_000;
 /// The most bytes of a call, which needs no key: it holds the name of a service.
 const MESSAGE_BYTES_MAX: usize = 1024;
 
 /// The status of the whole server, whose name is empty, and of the service `name`.
 #[derive(Clone)]
 pub(super) struct HealthService {
-    pub(super) state: GateState,
-    pub(super) name: &'static str,
-    /// Cancelled when the process begins to stop.
-    pub(super) leaving: CancellationToken,
+    state: GateState,
+    name: &'static str,
+    leaving: CancellationToken,
+    watchers: Arc<Semaphore>,
 }
 
 impl HealthService {
-    pub(super) fn service(self) -> HealthServer<impl Health> {
+    /// `leaving` is cancelled when the process begins to stop.
+    pub(super) fn new(state: GateState, name: &'static str, leaving: CancellationToken) -> Self {
+        Self { state, name, leaving, watchers: Arc::new(Semaphore::new(WATCHED_MAX)) }
+    }
+
+    pub(super) fn into_server(self) -> HealthServer<impl Health> {
         HealthServer::new(self).max_decoding_message_size(MESSAGE_BYTES_MAX)
     }
 
@@ -43,10 +52,13 @@ impl HealthService {
 
     /// Waits until the status differs from `sent`.
     async fn other_than(&self, sent: Option<ServingStatus>) -> ServingStatus {
-        while sent == Some(self.status()) {
+        loop {
+            let status = self.status();
+            if sent != Some(status) {
+                return status;
+            }
             tokio::time::sleep(INTERVAL).await;
         }
-        self.status()
     }
 }
 
@@ -67,9 +79,13 @@ impl Health for HealthService {
         request: Request<HealthCheckRequest>,
     ) -> Result<Response<Self::WatchStream>, Status> {
         self.verify_name(&request)?;
-        let statuses = stream::unfold((self.clone(), None), |(service, sent)| async move {
+        let watcher = Arc::clone(&self.watchers).try_acquire_owned();
+        let watcher = watcher.map_err(|_| Status::resource_exhausted("too many watchers"))?;
+        let first = (self.clone(), watcher, None);
+        let statuses = stream::unfold(first, |(service, watcher, sent)| async move {
             let status = service.other_than(sent).await;
-            Some((Ok(HealthCheckResponse { status: status.into() }), (service, Some(status))))
+            let answer = HealthCheckResponse { status: status.into() };
+            Some((Ok(answer), (service, watcher, Some(status))))
         });
         Ok(Response::new(statuses.boxed()))
     }
@@ -77,6 +93,7 @@ impl Health for HealthService {
 
 #[cfg(test)]
 mod tests {
+    use tonic::Code;
     use weir_domain::rulebook::Rulebook;
     use weir_domain::time::{Clock, Timestamp};
     use weir_redis::limiter::{Limiter, LimiterSettings};
@@ -92,8 +109,7 @@ mod tests {
         let clock = Clock::new(|| Timestamp::from_millis(0));
         let state = GateState::supplied(limiter, clock, Monotonic::default());
         let leaving = CancellationToken::new();
-        let service =
-            HealthService { state: state.clone(), name: "weir.Test", leaving: leaving.clone() };
+        let service = HealthService::new(state.clone(), "weir.Test", leaving.clone());
         let ask = async |name: &str| {
             let answer = service.check(Request::new(request(name))).await?.into_inner();
             Ok::<_, Status>(answer.status())
@@ -108,13 +124,18 @@ mod tests {
         tokio::spawn(batcher);
         assert_eq!(next().await, ServingStatus::Serving);
         assert_eq!(ask("").await.expect("it is known"), ServingStatus::Serving);
-        assert_eq!(
-            ask("weir.Other").await.expect_err("it is unknown").code(),
-            tonic::Code::NotFound
-        );
+        assert_eq!(ask("weir.Other").await.expect_err("it is unknown").code(), Code::NotFound);
         leaving.cancel();
         assert_eq!(next().await, ServingStatus::NotServing);
         stop.cancel();
+        let mut watched = vec![watched];
+        let refused = loop {
+            match service.watch(Request::new(request(""))).await {
+                Ok(more) => watched.push(more.into_inner()),
+                Err(refused) => break refused,
+            }
+        };
+        assert_eq!((watched.len(), refused.code()), (WATCHED_MAX, Code::ResourceExhausted));
     }
 
     fn request(name: &str) -> HealthCheckRequest {
