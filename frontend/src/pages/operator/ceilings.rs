@@ -7,6 +7,7 @@ use weir_wire::ceilings::CeilingsBody;
 use weir_wire::tenants::Tenant;
 
 use crate::api::{Api, Problem};
+use crate::components::control_flow::Show;
 use crate::components::field::{Choice, TextField};
 use crate::components::guide_link::GuideLink;
 use crate::components::remote_data::{RemoteData, fetch_data, show};
@@ -54,7 +55,16 @@ fn ScopedForm(tenants: Vec<Tenant>) -> impl IntoView {
     });
     view! {
         <Choice label="Applies to" value=tenant.into() options />
-        {show(values, move |(current, tenant)| view! { <ValuesForm current tenant values saved /> })}
+        {show(values, move |(current, loaded)| {
+            let id = loaded.clone();
+            // While those of another tenant are read, the values of the former one are not shown.
+            let is_chosen = move || tenant.with(|tenant| *tenant == id);
+            view! {
+                <Show when=is_chosen>
+                    <ValuesForm current tenant=loaded.clone() values saved />
+                </Show>
+            }
+        })}
     }
 }
 
